@@ -100,8 +100,8 @@ function adminPages(
   return pageRoutes({
     access: new PageAccess(() => current.config.admin, clock, logger),
     logger,
-    actions: (page) =>
-      actionRoutes({ sources: { read: parts.store.read, clock }, perform, draining: parts.draining, page }),
+    actions: (page, notices) =>
+      actionRoutes({ sources: { read: parts.store.read, clock }, perform, draining: parts.draining, page, notices }),
     sources: {
       read: parts.store.read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),

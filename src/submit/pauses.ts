@@ -214,9 +214,9 @@ export class Pauses {
    * Resumes the scope if the API answered the probe; otherwise probes it again later. A 429 or a proxy's page says nothing
    * about whether the API accepts orders: after some of those, an order is the question. Returns whether it was resumed.
    */
-  async judgeProbe(pause: Pause, { outcome, verdict }: Probe): Promise<boolean> {
+  async judgeProbe(pause: Pause, { verdict }: Probe): Promise<boolean> {
     if (verdict === 'open') {
-      await this.release(pause, `the API answers again (${outcome.row})`);
+      await this.release(pause, 'the API answers again');
       return true;
     }
     const probes = pause.probes + 1;

@@ -205,6 +205,7 @@ describe('order-sync orders show', () => {
             "has_other_id": false,
             "held_from": null,
             "line_id": "1",
+            "may_be_bought": true,
             "next_attempt_at": null,
             "next_step": "send",
             "operation": "esim_order",
@@ -397,12 +398,12 @@ describe('order-sync queue status', () => {
       needs_review  os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  needs_review: the reference has expired
       pause         pause:balance:EUR              2026-11-21 11:00:00Z  balance:EUR   insufficient_balance: Balance too low
       rejected      os-kpxngmnkhaycontcxzqnrzgdxp  2026-11-21 11:00:01Z  shop1/1001/2  invalid_variant: No such �[31mproduct�here
-      refused_line  line:1                         2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4, quantity: must be at least 1
+      refused_line  line:1                         2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4 of the file, quantity: must be at least 1
 
       WHAT TO DO
       needs_review  compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`
       pause         repair its cause: the worker tries again by itself, or at once after \`queue resume\`
-      rejected      correct its cause and order it again with \`orders reorder\`, with --remap after the SKU map was corrected, or refund it in the shop, then end it with \`orders ack\`
+      rejected      correct its cause and order it again with \`orders reorder\` (after a correction of the SKU map with \`orders reorder --remap\`), or refund it in the shop, then end it with \`orders ack\`
       refused_line  correct the line and send it again, or end it with \`orders ack\`
       "
     `);
@@ -461,7 +462,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:01.250Z",
             "source": "shop1",
             "state": "rejected",
-            "what_to_do": "correct its cause and order it again with \`orders reorder\`, with --remap after the SKU map was corrected, or refund it in the shop, then end it with \`orders ack\`",
+            "what_to_do": "correct its cause and order it again with \`orders reorder\` (after a correction of the SKU map with \`orders reorder --remap\`), or refund it in the shop, then end it with \`orders ack\`",
           },
           {
             "can_acknowledge": true,
@@ -470,7 +471,7 @@ describe('order-sync queue status', () => {
             "id": "line:1",
             "kind": "refused_line",
             "line_id": "3",
-            "message": "line 4, quantity: must be at least 1",
+            "message": "line 4 of the file, quantity: must be at least 1",
             "order_id": "1001",
             "reference": null,
             "scope": null,

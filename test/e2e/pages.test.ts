@@ -144,7 +144,7 @@ describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/b
       await form.getByLabel('Why, for the audit log').fill(reason);
       await form.getByRole('button', { name: title }).click();
     };
-    await decide('Pause sending', 'the shop sells at wrong prices');
+    await decide('Pause buying', 'the shop sells at wrong prices');
     await page.goto(`http://${address}/`);
     await page.getByText('Nothing new is bought: account is paused').waitFor();
     await decide('Resume', 'prices are right again');

@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
-import type { ActionForms, FormContext } from '../pages/action-forms.ts';
+import { mayDecide, type ActionForms, type FormContext } from '../pages/action-forms.ts';
 import type { Html } from '../pages/html.ts';
 import { entryActions } from './entry-actions.ts';
-import { foldedForm, mayDecide, type OfferedAction } from './form-parts.ts';
+import { foldedForm, type OfferedAction } from './form-parts.ts';
 import {
   acknowledgeAction,
   attentionListActions,

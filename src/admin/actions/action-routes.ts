@@ -5,6 +5,7 @@ import { OrderSyncError, type OrderSyncErrorCode } from '../../core/order-sync-e
 import { previewBulk, runBulk } from '../bulk-run.ts';
 import type { FormContext } from '../pages/action-forms.ts';
 import type { Html } from '../pages/html.ts';
+import type { Notices } from '../pages/notices.ts';
 import type { ShowOutcome } from '../pages/page-routes.ts';
 import type { PageSources } from '../pages/page-sources.ts';
 import { ownPath } from '../sign-in/guard-pages.ts';
@@ -23,6 +24,8 @@ interface ActionOptions {
   readonly draining: () => boolean;
   /** A whole page with this content. */
   readonly page: ShowOutcome;
+  /** Tells the visitor on the next page what was done. */
+  readonly notices: Notices;
 }
 
 /** What a form led to: its page may be asked for again. */
@@ -60,6 +63,7 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
       const id = fields.get('form') ?? '';
       if (!/^[\w-]{16}$/.test(id)) throw new OrderSyncError('INVALID_INPUT', 'The form has no id of its own');
       const done = await finished.once(`${form.visitor.csrf} ${id}`, () => perform(request, fields, options, form));
+      if (done === null && request.kind === 'command') options.notices.tell(form.visitor, doneText(request.command));
       return context.redirect(done === null ? returnTo : `/actions/${id}`, 303);
     } catch (error) {
       const status = error instanceof OrderSyncError ? statusOf[error.code] : undefined;
@@ -99,7 +103,8 @@ async function shownAtOnce(
     if (request.command.action !== 'reveal') return null;
     const result = await send(request.command);
     const units = result.kind === 'revealed' ? result.units : [];
-    return { title: 'Delivered codes', main: revealedUnits(request.command.reference, units, form) };
+    const { reference } = request.command;
+    return { title: 'Delivered codes', main: revealedUnits(reference, units, sources.read.showEntry(reference), form) };
   }
   if (request.isConfirmed) return null;
   const main =
@@ -107,6 +112,24 @@ async function shownAtOnce(
       ? bulkPreview(request, previewBulk(sources.read, request), form)
       : acknowledgePreview(request.which, sources.read, form);
   return { title: 'Before it is done', main };
+}
+
+/** What a command has done, in one sentence. */
+function doneText(command: OperatorCommand): string {
+  switch (command.action) {
+    case 'pause':
+      return `Done: ${command.scope} is paused.`;
+    case 'resume':
+      return `Done: ${command.scope} is resumed.`;
+    case 'acknowledge':
+      return 'Done: the row has left the attention list.';
+    case 'rewrite_results':
+      return 'Done: the result will be delivered again.';
+    case 'decide_change':
+      return `Done: ${command.reference} is ${command.isAnother ? 'another purchase' : 'the same purchase'}.`;
+    default:
+      return 'reference' in command ? `Done: ${command.action}, ${command.reference}.` : 'Done.';
+  }
 }
 
 /** Null: the page that the form came from shows what became of it. */

@@ -78,7 +78,7 @@ ${textInput('note', 'A sentence for the result that the shop gets')}
 function revealOf({ reference, unitCount }: EntryDetail): OfferedAction {
   return {
     title: 'Show the codes',
-    what: `Shows ${unitCount} delivered ${unitCount === 1 ? 'unit' : 'units'} in clear, once. The audit log keeps who saw them, and why.`,
+    what: `The next page shows ${unitCount} delivered ${unitCount === 1 ? 'unit' : 'units'} in clear. The audit log keeps who saw them, when and why.`,
     fields: { action: 'reveal', reference },
   };
 }

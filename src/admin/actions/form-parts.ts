@@ -16,9 +16,6 @@ export interface OfferedAction {
   readonly needsReason?: boolean;
 }
 
-/** Whether this visitor may decide anything. */
-export const mayDecide = ({ visitor }: FormContext): boolean => visitor.role === 'operator' && visitor.csrf !== null;
-
 /** A form that is closed until somebody opens it. It works without JavaScript. */
 export function foldedForm(action: OfferedAction, context: FormContext): Html {
   return html`<details class="action"><summary>${action.title}</summary>

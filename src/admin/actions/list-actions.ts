@@ -57,8 +57,8 @@ export function attentionListActions(filter: URLSearchParams): readonly OfferedA
 /** To pause a scope. */
 export function pauseAction(): OfferedAction {
   return {
-    title: 'Pause sending',
-    what: 'Nothing is sent for the scope until somebody resumes it. Orders still come in, and what was sent before is still looked up, except with account.',
+    title: 'Pause buying',
+    what: 'Nothing new is bought for the scope until somebody resumes it. Orders still come in and wait, and calls that are under way end. While the account is paused, nothing is looked up either.',
     fields: { action: 'pause' },
     inputs: html`${textInput('scope', 'Scope: account (everything), key:NAME, balance:USD, family:gift_card, family:esim, variant:ID or plan:ID', { required: true, value: 'account' })}`,
   };
@@ -66,7 +66,7 @@ export function pauseAction(): OfferedAction {
 
 export const resumeAction = (scope: string): OfferedAction => ({
   title: 'Resume',
-  what: `${scope} is sent for again.`,
+  what: `Orders that wait for ${scope} are bought again.`,
   fields: { action: 'resume', scope },
 });
 

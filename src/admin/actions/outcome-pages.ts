@@ -1,11 +1,12 @@
 import { html } from 'hono/html';
 import { mostInRun, type BulkAction, type BulkFilter } from '../../core/entry/bulk.ts';
 import type { BulkResult } from '../../store/operator/operator.ts';
-import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { OrderDetail, OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { BulkPreview } from '../bulk-run.ts';
 import type { FormContext } from '../pages/action-forms.ts';
 import type { Html } from '../pages/html.ts';
 import { table } from '../pages/table.ts';
+import { orderLink } from '../pages/text.ts';
 import { openForm } from './form-parts.ts';
 import type { AcknowledgeFilter } from './read-form.ts';
 
@@ -91,11 +92,14 @@ ${back}`;
 export function revealedUnits(
   reference: string,
   units: readonly Readonly<Record<string, string>>[],
+  order: OrderDetail | null,
   { returnTo }: FormContext,
 ): Html {
-  return html`<p class="warning">The audit log has that you saw them. They are shown only now.</p>
-<p><span class="code">${reference}</span></p>
+  const entry = order?.entries.find((it) => it.reference === reference);
+  return html`<p class="warning">The audit log has that you saw them. No page keeps them: to see them again, ask again.</p>
+<dl class="facts"><div><dt>Entry</dt><dd class="code">${reference}</dd></div>
+${order === null || entry === undefined ? null : html`<div><dt>Order</dt><dd>${orderLink(order.source, order.orderId)} line ${entry.lineId}</dd></div><div><dt>Asked</dt><dd>${entry.asked}</dd></div><div><dt>Supplier's order</dt><dd>${entry.orderNumber ?? '-'}</dd></div>`}</dl>
 ${units.map((unit, index) => html`<section class="card"><h2>Unit ${index + 1}</h2><dl class="facts">${Object.entries(unit).map(([name, value]) => html`<div><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl></section>`)}
-${units.length === 0 ? html`<p>There are no units.</p>` : null}
+${units.length === 0 ? html`<p>There are no units.</p>` : html`<p>If a customer says that a code does not work: compare it with this page. If it is the same, give the supplier the number of its order. Nothing is bought again by itself; what replaces it is a new order of the shop.</p>`}
 <p><a href="${returnTo}">Back to the page</a></p>`;
 }

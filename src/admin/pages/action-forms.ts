@@ -11,6 +11,9 @@ export interface FormContext {
   readonly returnTo: string;
 }
 
+/** Whether this visitor may decide anything: only then do the pages have forms. */
+export const mayDecide = ({ visitor }: FormContext): boolean => visitor.role === 'operator' && visitor.csrf !== null;
+
 /** Puts forms for what a person may decide into the pages. Null: there is nothing to decide. */
 export interface ActionForms {
   /** For one entry of an order: `order` has the others. */

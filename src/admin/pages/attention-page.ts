@@ -1,17 +1,15 @@
 import { html } from 'hono/html';
-import type { Attention, AttentionFilter } from '../../store/read/attention.ts';
-import type { OrderDetail } from '../../store/read/outbox-reader.ts';
+import { placeOf, type Attention, type AttentionFilter } from '../../store/read/attention.ts';
+import type { EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
 import type { FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';
-import { asked, filterForm } from './list-parts.ts';
-import { entryCard } from './order-page.ts';
+import { asked, filterForm, paging } from './list-parts.ts';
+import { entryCard, notAccepted } from './order-page.ts';
 import type { PageSources } from './page-sources.ts';
 import { table } from './table.ts';
-import { longText, orderLink, orderPath, timeText } from './text.ts';
+import { adviceText, longText, orderLink, orderPath, timeText } from './text.ts';
 
 const shownRows = 100;
-/** How far the review looks for its row and the next one. */
-const reviewedRows = 1000;
 /** The counts by kind end here. */
 const mostCounted = 10_000;
 const shownCalls = 50;
@@ -24,24 +22,26 @@ function attentionFilter(url: URL): AttentionFilter {
 export function attentionPage({ read, clock, forms }: PageSources, context: FormContext, url: URL): Html {
   const filter = attentionFilter(url);
   const nowMs = clock.wallMs();
-  const found = read.attention(shownRows + 1, filter);
+  const after = asked(url, 'after');
+  const { rows: found, next } = read.attentionPage(filter, {
+    limit: shownRows,
+    ...(after === undefined ? {} : { after }),
+  });
   const counts = Object.entries(read.attentionCounts(filter, mostCounted));
-  const rows = found
-    .slice(0, shownRows)
-    .map((row) => [
-      html`<a href="${reviewPath(row.id, url)}">${row.kind}</a>`,
-      row.scope ?? orderLink(row.source, row.orderId),
-      timeText(row.since, nowMs),
-      html`<a href="?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
-      longText(row.whatToDo, 400),
-    ]);
+  const rows = found.map((row) => [
+    html`<a href="${reviewPath(row.id, url)}">${row.kind}</a>`,
+    row.scope ?? orderLink(row.source, row.orderId),
+    timeText(row.since, nowMs),
+    html`<a href="?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
+    longText(adviceText(row.whatToDo, context), 400),
+  ]);
   return html`${filterForm('/attention', [
     { kind: 'text', name: 'code', label: 'Code', value: filter.code ?? '' },
     { kind: 'text', name: 'source', label: 'Shop', value: filter.source ?? '' },
   ])}
 ${counts.length === 0 ? null : html`<p>${counts.map(([kind, count], index) => `${index === 0 ? '' : ', '}${count} ${kind}`)}</p>`}
 ${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows)}
-${found.length > shownRows ? html`<p>There are more. Filter by a code or a shop to see them.</p>` : null}
+${paging(url, 'after', next, { first: 'First page', before: 'Page before', next: 'Next page' })}
 ${forms.attentionList(url.searchParams, context)}`;
 }
 
@@ -50,10 +50,9 @@ export function reviewPage(sources: PageSources, context: FormContext, url: URL)
   const { read, clock } = sources;
   const nowMs = clock.wallMs();
   const id = asked(url, 'id') ?? '';
-  const rows = read.attention(reviewedRows, attentionFilter(url));
-  const place = rows.findIndex((row) => row.id === id);
-  const next = rows[place + 1] ?? null;
-  const row = rows[place] ?? read.attention(1, { ids: [id] })[0];
+  const [row] = read.attention(1, { ids: [id] });
+  const after = row === undefined ? {} : { after: placeOf(row) };
+  const next = read.attentionPage(attentionFilter(url), { limit: 1, ...after }).rows[0] ?? null;
   const list = html`<nav class="paging" aria-label="Attention list"><a href="/attention${listOf(url)}">The whole list</a>
 ${next === null ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, url)}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
   if (row === undefined) return html`<p class="good">"${id}" is not in the attention list any more.</p>${list}`;
@@ -65,7 +64,7 @@ ${next === null ? html`<span class="faint">This is the last row.</span>` : html`
 <div><dt>Holds up</dt><dd>${row.holdsUp}</dd></div>
 </dl>
 ${row.message === null || row.message === '' ? null : html`<p class="problem">${longText(row.message, 1000)}</p>`}
-<p><strong>What to do:</strong> ${row.whatToDo}</p>
+<p><strong>What to do:</strong> ${adviceText(row.whatToDo, context)}</p>
 ${sources.forms.attention(row, context)}
 ${order === null ? null : evidence(row, order, sources, context)}
 ${list}`;
@@ -76,10 +75,22 @@ function orderOf({ source, orderId }: Attention, { read }: PageSources): OrderDe
 }
 
 function evidence(row: Attention, order: OrderDetail, sources: PageSources, context: FormContext): Html {
+  // A line that was not accepted has no entry, and those of other lines are not the question.
+  const isRefused = row.id.startsWith('line:');
   const entries = order.entries.filter(({ reference }) => row.reference === null || reference === row.reference);
   return html`<section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
-${entries.map(
-  (entry) => html`${entryCard(entry, order, sources, context)}
+${isRefused ? notAccepted(order) : entryEvidence(entries, order, sources, context)}
+<p><a href="${orderPath(order.source, order.orderId)}">The whole order</a></p></section>`;
+}
+
+function entryEvidence(
+  entries: readonly EntryDetail[],
+  order: OrderDetail,
+  sources: PageSources,
+  context: FormContext,
+): readonly Html[] {
+  return entries.map(
+    (entry) => html`${entryCard(entry, order, sources, context)}
 ${
   entry.attempts.length === 0
     ? html`<p>It was never sent.</p>`
@@ -103,8 +114,7 @@ ${
           ]),
       )
 }`,
-)}
-<p><a href="${orderPath(order.source, order.orderId)}">The whole order</a></p></section>`;
+  );
 }
 
 function reviewPath(id: string, url: URL): string {

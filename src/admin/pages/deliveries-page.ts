@@ -43,6 +43,6 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
     { kind: 'text', name: 'sink', label: 'Sink, for example folder', value: sink ?? '' },
   ])}
 ${pausedSinks(sources)}
-${rows.length === 0 ? html`<p class="good">There are none.</p>` : table(caption, ['Order', 'Sink', 'Tries', 'Last error', status === 'open' ? 'Tried next' : 'Given up', 'Decide'], cells)}
+${rows.length === 0 ? html`<p class="good">${status === 'open' ? 'No result waits: every sink has what it should have.' : 'No delivery was given up.'} What was delivered when stands on the page of its order.</p>` : table(caption, ['Order', 'Sink', 'Tries', 'Last error', status === 'open' ? 'Tried next' : 'Given up', 'Decide'], cells)}
 ${paging(url, 'after', next, { first: 'First page', before: 'Page before', next: 'Next page' })}`;
 }

@@ -12,6 +12,10 @@ export interface PageFrame {
   readonly visitor: Visitor;
   /** How many rows the attention list has, as text. */
   readonly attention: string;
+  /** Why nothing is bought at all; null: something may be. */
+  readonly stopped: string | null;
+  /** What the last form of this visitor did; null: nothing was done just now. */
+  readonly notice: string | null;
   /** The path and query of this page. */
   readonly here: string;
   /** When it was made, in ISO 8601. */
@@ -48,6 +52,8 @@ ${signedIn(frame.visitor)}
 </header>
 <main id="main" tabindex="-1"${frame.live ? html` data-live` : null}>
 <h1>${title}</h1>
+${frame.notice === null ? null : html`<p class="good" role="status">${frame.notice}</p>`}
+${frame.stopped === null || isOverview(frame.here) ? null : html`<p class="problem">${frame.stopped} <a href="/#pauses">Overview</a></p>`}
 ${main}
 <p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${frame.here}">Refresh</a></p>
 </main>

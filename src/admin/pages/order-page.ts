@@ -1,7 +1,10 @@
 import { html } from 'hono/html';
 import { recheckText } from '../../core/entry/awaited-recheck.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
+import { folderSinkName } from '../../store/results/results.ts';
 import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
 import type { FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';
@@ -22,6 +25,7 @@ export function orderPage(sources: PageSources, order: OrderDetail, context: For
   return html`<dl class="facts">
 <div><dt>Shop</dt><dd><a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a></dd></div>
 <div><dt>Result</dt><dd>${document.state}</dd></div>
+<div><dt>Lines</dt><dd>${lineCounts(document)}</dd></div>
 <div><dt>Received</dt><dd>${timeText(order.receivedAt, nowMs)}</dd></div>
 <div><dt>Changed</dt><dd>${timeText(order.updatedAt, nowMs)}</dd></div>
 </dl>
@@ -49,14 +53,11 @@ export function entryCard(
   const error = [entry.errorCode, entry.errorMessage].filter((text) => text !== null && text !== '').join(': ');
   const facts: readonly (readonly [string, Html | string | null])[] = [
     ['Asked', entry.asked],
-    [
-      'Next',
-      entry.nextAttemptAt === null ? null : html`${entry.nextStep}, due ${timeText(entry.nextAttemptAt, nowMs)}`,
-    ],
+    ['Next', nextText(entry, nowMs)],
     ['Waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
     ['Supplier', supplierText(entry)],
     ['Units', unitText(entry)],
-    ['What to do', action],
+    ['What the API advises', action],
   ];
   const allowed = allowedActions(entry);
   return html`<article class="card" id="${entry.reference}" aria-label="Entry ${entry.reference}">
@@ -70,9 +71,23 @@ ${forms.entry(entry, order, context) ?? html`<p class="faint">May be decided: ${
 </article>`;
 }
 
-function stateText({ state, outcomeUnknown, unitsMissing }: EntryDetail): string {
+/** `3: 1 fulfilled, 1 rejected, 1 not accepted`. */
+function lineCounts({ lines }: Pick<ResultDocument, 'lines'>): string {
+  const counts = Map.groupBy(lines, ({ state, entries }) => (entries.length === 0 ? 'not accepted' : state));
+  return `${lines.length}: ${[...counts].map(([state, of]) => `${of.length} ${state}`).join(', ')}`;
+}
+
+function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: number): Html | null {
+  if (nextAttemptAt === null) return null;
+  if (pausedBy.length > 0) return html`${nextStep}, when what holds it up is not paused any more`;
+  return html`${nextStep}, due ${timeText(nextAttemptAt, nowMs)}`;
+}
+
+function stateText(entry: EntryDetail): string {
+  const { state, outcomeUnknown, unitsMissing } = entry;
   if (unitsMissing > 0) return `${state}, and ${unitsMissing} of its units are to be delivered by hand`;
-  return outcomeUnknown ? `${state}, an attempt may have been processed` : state;
+  if (outcomeUnknown) return `${state}, an attempt may have been processed`;
+  return isMaybeBought(entry) ? `${state}, and may have been bought` : state;
 }
 
 function supplierText({ orderNumber, cost, currency }: EntryDetail): string | null {
@@ -86,7 +101,7 @@ function unitText({ unitCount, shreddedAt }: EntryDetail): string | null {
   return `${unitCount} delivered${shreddedAt === null ? ', masked here' : `, shredded at ${shreddedAt}`}`;
 }
 
-function notAccepted({ rejections }: OrderDetail): Html | null {
+export function notAccepted({ source, rejections }: OrderDetail): Html | null {
   if (rejections.length === 0) return null;
   const rows = rejections.map(({ lineNumber, lineId, code, field, rule, value }) => [
     lineId ?? (lineNumber === null ? null : `line ${lineNumber} of the file`),
@@ -94,16 +109,20 @@ function notAccepted({ rejections }: OrderDetail): Html | null {
     longText(`${field ?? 'line'} ${rule}`),
     value === null ? null : longText(value),
   ]);
-  return table('Lines that were not accepted', ['Line', 'Code', 'Rule', 'Value'], rows);
+  const list = `/attention?source=${encodeURIComponent(source)}`;
+  return html`${table('Lines that were not accepted', ['Line', 'Code', 'Rule', 'Value'], rows)}
+<p>Correct them in the shop and send the order again: what was accepted is not bought twice. What nobody corrects is ended in the <a href="${list}">attention list of this shop</a>.</p>`;
 }
 
-function deliveryTable(order: OrderDetail, { forms }: PageSources, context: FormContext, nowMs: number): Html {
-  if (order.deliveries.length === 0) return html`<p>No sink takes results of this shop.</p>`;
+function deliveryTable(order: OrderDetail, sources: PageSources, context: FormContext, nowMs: number): Html {
+  if (order.deliveries.length === 0)
+    return html`<p>There is no result yet, or no sink takes the results of this shop.</p>`;
+  const file = sources.read.resultFile(order);
   const rows = order.deliveries.map((delivery) => [
-    delivery.sink,
+    delivery.sink === folderSinkName ? html`${delivery.sink}: <span class="code">${file}</span>` : delivery.sink,
     deliveryText(delivery, nowMs),
     delivery.lastError === null ? null : longText(delivery.lastError),
-    forms.delivery(delivery, order, context),
+    sources.forms.delivery(delivery, order, context),
   ]);
   return table('Results by sink', ['Sink', 'State', 'Last error', 'Decide'], rows);
 }

@@ -35,7 +35,7 @@ export function ordersPage({ read, clock, forms }: PageSources, context: FormCon
   const rows = shown.map((order) => [
     orderLink(order.source, order.orderId),
     stateCounts(order),
-    order.lines,
+    order.lines + order.rejectedLines,
     timeText(order.receivedAt, nowMs),
     timeText(order.updatedAt, nowMs),
   ]);

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { isoTime } from '../../core/clock.ts';
 import { finalStates } from '../../core/entry/states.ts';
 import { chart } from './chart.ts';
 import type { Html } from './html.ts';
@@ -72,8 +73,15 @@ ${chart({
 export function spentSection({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const days = read.spending({ fromMs: nowMs - (spendingDays - 1) * 24 * hourMs, untilMs: nowMs + 1 });
-  const rows = days.map(({ day, currency, orders, spent, refunded }) => [day, currency, orders, spent, refunded]);
+  const today = isoTime(nowMs).slice(0, 10);
+  const rows = days.map(({ day, currency, orders, spent, refunded }) => [
+    day === today ? `${day} (today)` : day,
+    currency,
+    orders,
+    spent,
+    refunded,
+  ]);
   const header = ['Day (UTC)', 'Balance', 'Orders charged', 'Spent', 'Refunded'];
   return html`<section aria-labelledby="spent"><h2 id="spent">Spent</h2>
-${rows.length === 0 ? html`<p>Nothing in the last ${spendingDays} days.</p>` : table(`The last ${spendingDays} days`, header, rows)}</section>`;
+${rows.length === 0 ? html`<p>Nothing in the last ${spendingDays} days.</p>` : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. What charges nothing, such as the cancel of an eSIM, is not counted.</p>`}</section>`;
 }

@@ -7,26 +7,27 @@ import { overviewCharts, spentSection } from './overview-charts.ts';
 import type { PageSources } from './page-sources.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
 import { table } from './table.ts';
-import { longText, orderLink, timeOfMs, timeText } from './text.ts';
+import { adviceText, longText, orderLink, timeOfMs, timeText } from './text.ts';
 
 const shownAttention = 10;
 
 /** What needs a person first, then how far the worker is. */
 export function overviewPage(sources: PageSources, context: FormContext): Html {
   const nowMs = sources.clock.wallMs();
-  return html`${attentionSection(sources, nowMs)}
+  return html`${attentionSection(sources, context, nowMs)}
 ${pausedScopes(sources, context)}
 ${pausedSinks(sources)}
 <section aria-labelledby="queue"><h2 id="queue">Sending</h2>
 ${queueFacts(sources.explainQueue(), nowMs)}
 ${sources.forms.queue(context)}
+<p>What was paused before, and when it ended: <a href="/audit?action=resume">audit log</a>.</p>
 </section>
 ${countsSection(sources, nowMs)}
 ${spentSection(sources)}
 ${overviewCharts(sources)}`;
 }
 
-function attentionSection({ read }: PageSources, nowMs: number): Html {
+function attentionSection({ read }: PageSources, context: FormContext, nowMs: number): Html {
   const rows = read
     .attention(shownAttention)
     .map((row) => [
@@ -34,17 +35,20 @@ function attentionSection({ read }: PageSources, nowMs: number): Html {
       row.scope ?? orderLink(row.source, row.orderId),
       timeText(row.since, nowMs),
       longText([row.code, row.message].filter((text) => text !== null && text !== '').join(': ')),
-      longText(row.whatToDo, 400),
+      longText(adviceText(row.whatToDo, context), 400),
     ]);
   const list = table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows);
   return html`<section aria-labelledby="attention"><h2 id="attention">Attention</h2>
 ${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : html`${list}<p><a href="/attention">The whole attention list</a></p>`}</section>`;
 }
 
+const isAccountPaused = ({ pauses }: QueueExplanation): boolean => pauses.some(({ scope }) => scope === 'account');
+
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
   const { limits, reasons, notes, keys } = queue;
   const drained = queue.drained_at ?? queue.unpaused_drained_at;
   const isPartial = queue.drained_at === null && drained !== null;
+  const isStopped = isAccountPaused(queue);
   return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
 ${notes.map((note) => html`<p class="warning">${note}</p>`)}
 <dl class="facts">
@@ -56,12 +60,14 @@ ${notes.map((note) => html`<p class="warning">${note}</p>`)}
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
 <p><strong>${limit}</strong> of all keys: ${used} of ${capacity} used</p>
 <meter min="0" max="${Math.max(1, capacity)}" value="${used}" aria-label="${limit}: ${used} of ${capacity} used">${used} of ${capacity}</meter>
-<p>next free slot: ${nextFreeAt === null ? 'not known' : timeText(nextFreeAt, nowMs)}</p></div>`,
+<p>next free slot: ${isStopped ? 'unused while the account is paused' : nextFreeAt === null ? 'not known' : timeText(nextFreeAt, nowMs)}</p></div>`,
   )}</div>
 ${keys.length === 0 ? null : keyTable(queue, nowMs)}`;
 }
 
-function keyTable({ keys, limits }: QueueExplanation, nowMs: number): Html {
+function keyTable(queue: QueueExplanation, nowMs: number): Html {
+  const { keys, limits } = queue;
+  const isStopped = isAccountPaused(queue);
   // Only keys that may be used count in the limits, and each has the same share of them.
   const usable = Math.max(1, keys.filter(({ state }) => state !== 'paused').length);
   const capacityOf = (name: 'orders' | 'requests'): number =>
@@ -72,7 +78,7 @@ function keyTable({ keys, limits }: QueueExplanation, nowMs: number): Html {
   };
   const rows = keys.map((key) => [
     key.name,
-    key.state,
+    key.state === 'ready' && isStopped ? 'ready, but the account is paused' : key.state,
     timeText(key.until, nowMs),
     gauge('orders', key.name, key.orders_used),
     gauge('requests', key.name, key.requests_used),

@@ -3,6 +3,7 @@ import { stream } from 'hono/streaming';
 import type { Logger } from 'pino';
 import { isoTime } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { shortTime } from '../../core/time/time-text.ts';
 import { keptAnswer } from '../kept-answer.ts';
 import { guardPages } from '../sign-in/guard-pages.ts';
 import type { PageAccess } from '../sign-in/page-access.ts';
@@ -17,21 +18,23 @@ import { deliveriesPage } from './deliveries-page.ts';
 import type { Html } from './html.ts';
 import { page, type PageFrame } from './layout.ts';
 import { ordersAsCsv, ordersAsJson } from './order-export.ts';
+import { Notices } from './notices.ts';
 import { orderPage } from './order-page.ts';
 import { orderFilter, ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
 import type { PageSources } from './page-sources.ts';
 import { refusedPage } from './refused-page.ts';
 
-/** The count of the attention list may be so old, in ms, and ends here. */
-const countKeptForMs = 1000;
+/** What every page shows may be so old, in ms. */
+const keptForMs = 1000;
+/** The count of the attention list ends here. */
 const mostCounted = 1000;
 
 interface PageOptions {
   readonly sources: PageSources;
   readonly access: PageAccess;
   /** Makes the routes of forms, whose pages look like the others. They run after the checks of `guardPages`. */
-  readonly actions?: (show: ShowOutcome) => Hono<PageEnv>;
+  readonly actions?: (show: ShowOutcome, notices: Notices) => Hono<PageEnv>;
   readonly logger: Logger;
 }
 
@@ -41,15 +44,20 @@ export type ShowOutcome = (context: Context<PageEnv>, title: string, main: Html,
 /** The pages. They check every path that is not taken yet, so they come after all other routes of the address. */
 export function pageRoutes({ sources, access, actions, logger }: PageOptions): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
-  const attention = keptAnswer(() => attentionCount(sources), countKeptForMs, sources.clock);
+  const { clock } = sources;
+  const shared: SharedFacts = {
+    attention: keptAnswer(() => attentionCount(sources), keptForMs, clock),
+    stopped: keptAnswer(() => whyStopped(sources), keptForMs, clock),
+    notices: new Notices(clock),
+  };
   routes.route('/', assetRoutes());
   guardPages(routes, access);
-  addPages(routes, sources, attention);
+  addPages(routes, sources, shared);
   addExports(routes, sources);
   if (actions !== undefined) {
     const show: ShowOutcome = (context, title, main, returnTo) =>
-      page({ ...frameOf(sources, context, attention(), false), here: returnTo }, title, main);
-    routes.route('/', actions(show));
+      page({ ...frameOf(sources, context, shared, false), here: returnTo }, title, main);
+    routes.route('/', actions(show, shared.notices));
   }
   routes.get('*', (context) =>
     wantsPage(context) ? context.html(refusedPage('There is no such page.'), 404) : context.notFound(),
@@ -65,12 +73,12 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   return routes;
 }
 
-function addPages(routes: Hono<PageEnv>, sources: PageSources, attention: () => string): void {
+function addPages(routes: Hono<PageEnv>, sources: PageSources, shared: SharedFacts): void {
   const show = (path: string, title: string, content: Content, isLive: (url: URL) => boolean = () => true): void => {
     routes.get(path, async (context) => {
       const url = new URL(context.req.url);
       const main = await content(formContext(context), url);
-      return await context.html(page(frameOf(sources, context, attention(), isLive(url)), title, main));
+      return await context.html(page(frameOf(sources, context, shared, isLive(url)), title, main));
     });
   };
   show('/', 'Overview', (context) => overviewPage(sources, context));
@@ -97,7 +105,7 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, attention: () => 
     const order = sources.read.showOrder(source, orderId);
     if (order === null) throw new OrderSyncError('NOT_FOUND', `The shop "${source}" has no order "${orderId}".`);
     const main = orderPage(sources, order, formContext(context), new URL(context.req.url));
-    return await context.html(page(frameOf(sources, context, attention(), true), `Order ${orderId}`, main));
+    return await context.html(page(frameOf(sources, context, shared, true), `Order ${orderId}`, main));
   });
 }
 
@@ -121,18 +129,28 @@ function addExports(routes: Hono<PageEnv>, { read }: PageSources): void {
   }
 }
 
+/** What every page shows, read for all of them. */
+interface SharedFacts {
+  readonly attention: () => string;
+  readonly stopped: () => string | null;
+  readonly notices: Notices;
+}
+
 type Content = (context: FormContext, url: URL) => Html | Promise<Html>;
 
-function frameOf(sources: PageSources, context: Context<PageEnv>, attention: string, live: boolean): PageFrame {
+function frameOf(sources: PageSources, context: Context<PageEnv>, shared: SharedFacts, live: boolean): PageFrame {
   const { instance, environment, version, clock } = sources;
   const { pathname, search } = new URL(context.req.url);
   const now = isoTime(clock.wallMs());
+  const { visitor } = context.var;
   return {
     instance,
     environment,
     version,
-    visitor: context.var.visitor,
-    attention,
+    visitor,
+    attention: shared.attention(),
+    stopped: shared.stopped(),
+    notice: shared.notices.of(visitor),
     here: pathname + search,
     now,
     live,
@@ -148,6 +166,14 @@ function attentionCount({ read }: PageSources): string {
   const counts = Object.values(read.attentionCounts({}, mostCounted + 1));
   const total = counts.reduce((sum, count) => sum + count, 0);
   return total > mostCounted ? `${mostCounted}+` : String(total);
+}
+
+function whyStopped({ read }: PageSources): string | null {
+  const pause = read.pauses().find(({ scope }) => scope === 'account');
+  if (pause === undefined) return null;
+  const { reason, message, openedBy, sinceMs } = pause;
+  const why = [reason, message].filter((text) => text !== '').join(': ');
+  return `Nothing is bought: the account is paused since ${shortTime(isoTime(sinceMs))} by ${openedBy} (${why}).`;
 }
 
 const wantsPage = (context: Context): boolean => context.req.header('accept')?.includes('text/html') === true;

@@ -18,11 +18,11 @@ export function pausedScopes({ read, clock, forms }: PageSources, context: FormC
     longText(pause.message === '' ? pause.reason : `${pause.reason}: ${pause.message}`),
     pause.openedBy,
     timeOfMs(pause.sinceMs, nowMs),
-    pause.holdsUp,
+    pause.scope === 'account' ? html`<a href="/orders?state=pending">${pause.holdsUp}</a>` : pause.holdsUp,
     pause.probeAtMs === null ? 'only a person resumes it' : timeOfMs(pause.probeAtMs, nowMs),
     forms.pause(pause, context),
   ]);
-  const header = ['Scope', 'Reason', 'By', 'Since', 'Entries held up', 'Tried again', 'Decide'];
+  const header = ['Scope', 'Reason', 'By', 'Since', 'Entries held up', 'Next try', 'Decide'];
   const others = pauses.length - shown.length;
   return html`<section aria-labelledby="pauses"><h2 id="pauses">Paused</h2>
 ${table('Paused scopes', header, rows)}
@@ -41,7 +41,7 @@ export function pausedSinks({ read, clock }: PageSources): Html | null {
     waiting,
     timeOfMs(probeAtMs, nowMs),
   ]);
-  const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Tried again'];
+  const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try'];
   return html`<section aria-labelledby="sinks"><h2 id="sinks">Sinks that take no results</h2>
 ${table('Paused sinks', header, rows)}</section>`;
 }

@@ -7,7 +7,7 @@ import { longText, timeText } from './text.ts';
 const kinds: Readonly<Record<TimelineKind, string>> = {
   received: 'received',
   entry: 'entry made',
-  call: 'call sent',
+  call: 'call begun',
   answer: 'answer',
   pause: 'pause',
   decision: 'decision',
@@ -33,6 +33,7 @@ export function timelineTable(events: readonly TimelineEvent[], nowMs: number): 
 
 function subjectOf({ kind, code, subject, lineId }: TimelineEvent): string {
   if (kind === 'pause') return `${subject ?? ''}: ${code === 'pause' ? 'paused' : 'resumed'}`;
+  if (kind === 'answer' && subject === 'not_sent') return `${code}: the supplier got nothing`;
   if (kind === 'not_accepted' || kind === 'corrected')
     return [`line ${lineId ?? '-'}`, subject, code].filter(Boolean).join(', ');
   return kind === 'settled' && subject !== null ? `${code}, order ${subject}` : code;

@@ -9,7 +9,7 @@ import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './pa
  *   received      the order came in
  *   entry         an entry was made, `new`; or `replacement`, in the place of a rejected one
  *   call          a call was made; `code`: its purpose
- *   answer        it ended; `code`: its outcome, a row of the decision table
+ *   answer        it ended; `code`: its outcome, a row of the decision table; `subject`: `not_sent` if it never left
  *   pause         a scope was paused that the order needed, or resumed; `code`: `pause` or `resume`
  *   decision      a person or a caller did something; `code`: the action
  *   not_accepted  a line was refused or flagged
@@ -48,7 +48,7 @@ export interface TimelineEvent {
   readonly keyName: string | null;
   readonly httpStatus: number | null;
   readonly durationMs: number | null;
-  /** A scope, or the field of a line. */
+  /** A scope, the field of a line, or `not_sent`. */
   readonly subject: string | null;
   readonly errorCode: string | null;
   /** Why, or what was said, word for word. */
@@ -96,7 +96,7 @@ SELECT a.opened_at_ms, 2, a.id, 'call', a.purpose, reference, line_id, NULL, a.n
 FROM own JOIN attempts a ON a.entry_id = own.id
 UNION ALL
 SELECT a.closed_at_ms, 3, a.id, 'answer', a.outcome, reference, line_id, NULL, a.number, a.key_name, a.http_status, a.duration_ms,
-  NULL, a.error_code, a.error_message
+  CASE WHEN a.sent = 0 THEN 'not_sent' END, a.error_code, a.error_message
 FROM own JOIN attempts a ON a.entry_id = own.id WHERE a.closed_at_ms IS NOT NULL
 UNION ALL
 SELECT * FROM (

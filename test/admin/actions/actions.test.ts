@@ -22,13 +22,16 @@ async function signedIn(box: Outbox, token = operatorToken) {
   const post = (form: Readonly<Record<string, string>>, more: Readonly<Record<string, string>> = fromHere) =>
     pages.ask('/actions', { method: 'POST', headers: { ...headers, ...more }, form });
   const get = (path: string): Promise<Answer> => pages.ask(path, { headers });
+  /** As somebody else with the same token. */
+  const getAnew = async (path: string): Promise<Answer> =>
+    pages.ask(path, { headers: (await pages.as(token)).headers });
   const formsAt = async (path: string): Promise<readonly ShownForm[]> => formsOf((await get(path)).text);
   const formNamed = async (path: string, title: string): Promise<ShownForm['fields']> => {
     const found = (await formsAt(path)).find((form) => form.title === title);
     if (found === undefined) throw new Error(`${path} has no form "${title}"`);
     return found.fields;
   };
-  return { post, get, csrf, formsAt, formNamed };
+  return { post, get, getAnew, csrf, formsAt, formNamed };
 }
 
 const statesOf = (box: Outbox): readonly string[] =>
@@ -253,10 +256,14 @@ describe('a scope', () => {
   it('is paused and resumed from the overview', async () => {
     const box = await openOutbox();
     const browser = await signedIn(box);
-    const pause = await browser.formNamed('/', 'Pause sending');
+    const pause = await browser.formNamed('/', 'Pause buying');
     expect(pause['scope']).toBe('account');
     expect((await browser.post({ ...pause, scope: 'nonsense', reason })).status).toBe(422);
+    expect((await browser.get('/')).text).not.toContain('Done:');
     expect((await browser.post({ ...pause, reason })).status).toBe(303);
+    expect((await browser.get('/')).text).toContain('<p class="good" role="status">Done: account is paused.</p>');
+    // Only the session that did it is told.
+    expect((await browser.getAnew('/')).text).not.toContain('Done:');
     expect(box.store.read.pauses()).toMatchObject([{ scope: 'account', openedBy: 'page:anna', message: reason }]);
     expect((await browser.post({ ...(await browser.formNamed('/', 'Resume')), reason })).status).toBe(303);
     expect(box.store.read.pauses()).toEqual([]);

@@ -25,8 +25,11 @@ it.each(names)(
     const detail = box.store.read.showEntry(reference)?.entries.find((known) => known.reference === reference);
     expect(allowed).toEqual(detail === undefined ? null : allowedActions(detail));
 
+    const isMaybeBought = /after a loss|needs_review, (accepted|mismatch)/.test(situation);
+    expect(entry).toMatchObject(isMaybeBought ? { may_be_bought: true, outcome_unknown: false } : {});
     const { headers, csrf } = await pages.as(operatorToken);
     const order = await pages.ask('/orders/shop1/1001', { headers });
+    expect(order.text.includes('may have been bought')).toBe(isMaybeBought);
     const own = formsOf(order.text).filter(({ fields }) => fields['reference'] === reference);
     expect(
       actionsOf(own)

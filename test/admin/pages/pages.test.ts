@@ -2,7 +2,7 @@ import { parse as parseCsv } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { line, fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
 import { nowMs, type Installation } from '../../cli/installation.ts';
-import { startPages } from './running-pages.ts';
+import { operatorToken, startPages, viewerToken } from './running-pages.ts';
 
 const local = { settings: { tokens: [] } };
 const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
@@ -48,7 +48,7 @@ describe('the pages', () => {
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(text).toContain('balance:EUR');
-    expect(text).toMatch(/<td>2026-11-21<\/td><td>USD<\/td><td>1<\/td><td>19\.00<\/td>/);
+    expect(text).toMatch(/<td>2026-11-21 \(today\)<\/td><td>USD<\/td><td>1<\/td><td>19\.00<\/td>/);
     expect(text).toContain('class="environment sandbox"');
   });
 
@@ -116,17 +116,66 @@ describe('the pages', () => {
       'W-1',
       'invalid_variant',
       'quantity must be at least 1',
-      'call sent',
+      'call begun',
       'HTTP 404',
     ]) {
       expect(text).toContain(shown);
     }
-    const kinds = ['received', 'entry made', 'call sent', 'answer', 'settled'].map((kind) =>
+    const kinds = ['received', 'entry made', 'call begun', 'answer', 'settled'].map((kind) =>
       text.indexOf(`<td>${kind}</td>`),
     );
     expect(kinds).toEqual(kinds.toSorted((a, b) => a - b));
     expect(text).not.toContain('GIFT-CODE');
     expect((await ask('/orders/shop1/none')).status).toBe(404);
+  });
+
+  it('say of an order how many lines became what, and where its result stands', async () => {
+    const { ask } = await startPages(local);
+    const { text } = await ask('/orders/shop1/1001');
+    expect(text).toContain('<dt>Lines</dt><dd>3: 1 fulfilled, 1 rejected, 1 not accepted</dd>');
+    expect(text).toContain('folder: <span class="code">shop1/1001.json</span>');
+    expect((await ask('/orders?search=1001')).text).toMatch(/1 not accepted<\/td><td>3<\/td>/);
+  });
+
+  it('tell on each page that nothing is bought, while the account is paused', async () => {
+    const fill = async (place: Installation): Promise<void> => {
+      await fillOutbox(place);
+      const store = openOutbox(place);
+      await store.operator.pauseScope({ scope: 'account', actor: 'cli:anna', reason: 'wrong prices', nowMs });
+      await store.close();
+    };
+    const { ask } = await startPages({ ...local, fill });
+    const told =
+      'Nothing is bought: the account is paused since 2026-11-21 12:00:00Z by cli:anna (manual: wrong prices)';
+    for (const path of ['/orders', '/orders/shop1/1001', '/attention', '/config'])
+      expect((await ask(path)).text).toContain(told);
+    // The overview says it in its own words.
+    expect((await ask('/')).text).not.toContain(told);
+    const { ask: elsewhere } = await startPages(local);
+    expect((await elsewhere('/orders')).text).not.toContain('Nothing is bought');
+  });
+
+  it('advise the buttons that the visitor has, and commands to who may only look', async () => {
+    const pages = await startPages({ decides: true });
+    const adviceTo = async (token: string) =>
+      (await pages.ask('/attention', { headers: (await pages.as(token)).headers })).text;
+    const operator = await adviceTo(operatorToken);
+    expect(operator).toContain('end it with &quot;Acknowledge&quot;');
+    expect(operator).not.toContain('`orders ack`');
+    const { ask } = await startPages(local);
+    for (const text of [await adviceTo(viewerToken), (await ask('/attention')).text, (await ask('/')).text]) {
+      expect(text).toContain('end it with `orders ack`');
+      expect(text).not.toContain('&quot;Acknowledge&quot;');
+    }
+  });
+
+  it('show of a refused line what was refused, and no form of another line', async () => {
+    const { ask } = await startPages(local);
+    const [, path = ''] = /href="(\/attention\/review\?id=line[^"]+)"/.exec((await ask('/attention')).text) ?? [];
+    const { text } = await ask(path.replaceAll('&amp;', '&'));
+    expect(text).toContain('Lines that were not accepted');
+    expect(text).toContain('quantity must be at least 1');
+    expect(text).not.toContain('class="card"');
   });
 
   it('lead through the attention list, with the evidence of each row', async () => {
@@ -151,7 +200,7 @@ describe('the pages', () => {
   it('show deliveries, decisions and the configuration with secrets as fingerprints', async () => {
     const { ask } = await startPages(local);
     expect((await ask('/deliveries')).text).toMatch(/shop1\/1001[\s\S]*folder/);
-    expect((await ask('/deliveries?status=given_up')).text).toContain('There are none.');
+    expect((await ask('/deliveries?status=given_up')).text).toContain('No delivery was given up.');
     expect((await ask('/audit')).text).toContain('balance:EUR');
     expect((await ask('/audit?actor=nobody')).text).toContain('No decision fits this filter.');
     const config = (await ask('/config?key=keys')).text;

@@ -65,6 +65,7 @@ SELECT 'pause', 'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason,
             ELSE 'orders of this product' END,
        CASE WHEN p.reason = 'manual' THEN 'resume it with `queue resume`'
             WHEN p.reason = 'connector_unproven' THEN 'compare `wire` with the answers in `orders show`; if the mapping is right, `queue resume`'
+            WHEN p.reason = 'api_unreachable' THEN 'nothing while the supplier is down: the worker tries again by itself; else repair the way to the API'
             ELSE 'repair its cause: the worker tries again by itself, or at once after `queue resume`' END, 0
 FROM pauses p
 WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason = 'connector_unproven')
@@ -127,7 +128,7 @@ UNION ALL
 SELECT e.state, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, e.state), e.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch'), NULL,
        'this line: its customer gets nothing',
-       'correct its cause and order it again with `orders reorder`, with --remap after the SKU map was corrected, or refund it in the shop, then end it with `orders ack`', 1
+       'correct its cause and order it again with `orders reorder` (after a correction of the SKU map with `orders reorder --remap`), or refund it in the shop, then end it with `orders ack`', 1
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
 WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
   AND e.error_code IS NOT 'rejected_by_person'
@@ -147,7 +148,7 @@ UNION ALL
 -- (`conflict`) may have come from anywhere.
 SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'refused_line' END, 'line:' || j.id,
        NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code,
-       CASE WHEN j.line_number IS NULL THEN '' ELSE 'line ' || j.line_number || ', ' END
+       CASE WHEN j.line_number IS NULL THEN '' ELSE 'line ' || j.line_number || ' of the file, ' END
          || CASE WHEN j.field IS NULL THEN '' ELSE j.field || ': ' END || j.rule,
        strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch'), NULL,
        CASE WHEN j.code = 'conflict' THEN 'nothing: what was accepted first counts' ELSE 'this line' END,

@@ -1,0 +1,1 @@
+-- The view of the attention list says more clearly what a person can do: see `views/outbox_attention.sql`.

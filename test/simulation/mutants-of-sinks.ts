@@ -94,7 +94,12 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a shop that asks for a long wait is called again at once',
     file: http,
-    changes: [['        if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);\n', '']],
+    changes: [
+      [
+        '        if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);\n',
+        '        if (waitMs > maxWaitMs) void waitMs;\n',
+      ],
+    ],
   },
   {
     name: 'a call to a shop that asked to wait is repeated at once',

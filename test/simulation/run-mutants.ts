@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Mutant } from './mutant.ts';
+import { withMutant, type Mutant } from './mutant.ts';
 import { mutants } from './mutants.ts';
 
 const { values } = parseArgs({
@@ -36,12 +36,7 @@ function plant(mutant: Mutant): string {
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const path = join(copy, 'src', mutant.file);
-  let text = readFileSync(path, 'utf8');
-  for (const [find, replace] of mutant.changes) {
-    if (!text.includes(find)) throw new Error(`${mutant.file} has no "${find}": change the mutant to the new text`);
-    text = text.replaceAll(find, () => replace);
-  }
-  writeFileSync(path, text);
+  writeFileSync(path, withMutant(mutant, readFileSync(path, 'utf8')));
   return copy;
 }
 

@@ -75,6 +75,5 @@ if (isMainThread) {
   const elapsedMs = performance.now() - started;
   await pool.close();
   const report = { orders: latencies.length, elapsedMs, latencies: latencies.toSorted((a, b) => a - b) };
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(report);
 }

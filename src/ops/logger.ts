@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, stdTimeFunctions, type Logger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { LogSettings } from './settings.ts';
 
@@ -56,7 +56,7 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
       level: options.level,
       onChild: (child) => void children.push(child),
       base: pretty ? {} : { instance: options.instance, version: options.version },
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redactedPaths, censor: '***' },
     },

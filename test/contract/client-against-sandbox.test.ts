@@ -47,7 +47,6 @@ async function all<T>(walk: CatalogueWalk<T>): Promise<{ items: T[]; requests: n
   const items: T[] = [];
   let requests = 0;
   while (!walk.done) {
-    // oxlint-disable-next-line no-await-in-loop -- page by page
     const step = await walk.read(keyed);
     requests += 1;
     assert(step.kind === 'page', JSON.stringify(step));
@@ -67,7 +66,6 @@ describe('the client and the sandbox read the same specification', () => {
     expect(outcome.answer?.units).toHaveLength(2);
     expect(outcome.answer?.units.every((unit) => unit.code !== undefined)).toBe(true);
     for (const key of ['gc-1', outcome.answer?.orderNumber ?? '']) {
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const found = await client.lookUp({ ...keyed, family: 'gift_card', key, expectReference: 'gc-1' });
       expect(found).toMatchObject({ kind: 'found', answer: { units: outcome.answer?.units } });
     }
@@ -197,7 +195,6 @@ describe('the client and the sandbox read the same specification', () => {
     expect(await place(client, order, { keyValue: 'sandbox-key-gone' })).toMatchObject({ row: 'account_not_allowed' });
     for (const question of ['lookup', 'products'] as const) {
       const far = { question, keyValue: 'sandbox-key-far' };
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       expect(await client.probe(far)).toMatchObject({
         verdict: 'closed',
         outcome: { row: 'ip_not_allowed', http: 403 },
@@ -269,9 +266,7 @@ describe('the client and the sandbox read the same specification', () => {
     const whole = await start();
     const expected = await all(whole.client.products());
     for (const mode of ['page', 'next'] as const) {
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const { client } = await start({ products_per_page: 40 }, { catalogue: { paging: { mode } } });
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const paged = await all(client.products());
       expect(paged.items.map((product) => product.variant)).toEqual(expected.items.map((product) => product.variant));
       expect(paged.requests).toBe(Math.ceil(expected.items.length / 40));

@@ -52,16 +52,13 @@ it('a found order is compared with the purchase, also inside a list, and the dif
   const ordered = { operation: 'gift_card_order', variant: 'a', plan: null, iccid: null } as const;
   const facts = { ...ordered, quantity: 1, days: null, currency: 'USD' };
   for (const body of ['{"reference":"os-1","variant":"b"}', '{"data":[{"reference":"os-1","variant":"b"}]}']) {
-    // oxlint-disable-next-line no-await-in-loop
     const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
     onTestFinished(async () => client.close());
     const call = { keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' } as const;
-    // oxlint-disable-next-line no-await-in-loop
     const found = await client.lookUp({ ...call, ordered: facts });
     expect(found).toMatchObject({ kind: 'found', differs: expect.stringContaining('"b", but "a" was ordered') });
-    // oxlint-disable-next-line no-await-in-loop
     expect(await client.lookUp(call)).not.toHaveProperty('differs');
   }
 });
@@ -70,7 +67,6 @@ it('a key that cannot stand in a path fails the lookup without a request, and wi
   const client = clientOf('http://127.0.0.1:9');
   onTestFinished(async () => client.close());
   for (const key of ['', '.', '..']) {
-    // oxlint-disable-next-line no-await-in-loop
     expect(await client.lookUp({ keyValue, family: 'esim', key, expectReference: null })).toMatchObject({
       kind: 'failed',
     });

@@ -8,12 +8,10 @@ it.each(operations)(
   async (operation) => {
     const bodies = ['{}', '{"success":false,"hint":"AAAA-BBBB"}', '{"ok":true}', '{"code":"E1","message":"AAAA-BBBB"}'];
     for (const body of bodies) {
-      // oxlint-disable-next-line no-await-in-loop
       const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
       onTestFinished(async () => server.close());
       const client = clientOf(server.url);
       onTestFinished(async () => client.close());
-      // oxlint-disable-next-line no-await-in-loop
       const outcome = await submit(client, operation);
       expect(outcome).toMatchObject({ row: 'unreadable_success', http: 200, sent: true, answer: null });
       expect(JSON.stringify(outcome)).not.toContain('AAAA');

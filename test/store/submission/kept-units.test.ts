@@ -21,10 +21,8 @@ it('an order that shows other units at each lookup does not grow: the newest are
   await outbox.accept([line()]);
   await store.submission.closeAttempt(close(await outbox.opened(), placedWith(0)));
   for (const round of [1, 2, 3]) {
-    // oxlint-disable-next-line no-await-in-loop
     const lookup = await outbox.opened({ step: 'lookup' });
     expect(lookup.entry.units).toHaveLength(keptUnits(1));
-    // oxlint-disable-next-line no-await-in-loop
     await store.submission.closeAttempt(close(lookup, placedWith(round)));
   }
   const units = store.read.resultDocument(1).document.lines[0]?.entries[0]?.units ?? [];

@@ -18,7 +18,6 @@ async function walkOver(answerTo: (path: string) => string, paging: Paging) {
   const walk = client.products();
   const keys: string[] = [];
   while (!walk.done) {
-    // oxlint-disable-next-line no-await-in-loop -- page by page
     const step = await walk.read({ keyValue });
     if (step.kind === 'failed') return { keys, failed: step.outcome.row, incomplete: walk.incomplete, paths: [] };
     keys.push(...step.items.map((product) => product.variant));

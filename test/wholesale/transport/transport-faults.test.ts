@@ -255,9 +255,7 @@ describe('a call that may have left', () => {
       `${open200}connection: close\r\n\r\n${okBody}`,
     ];
     for (const framing of framings) {
-      // oxlint-disable-next-line no-await-in-loop -- one server after the other
       const server = await serve((socket) => void socket.end(framing));
-      // oxlint-disable-next-line no-await-in-loop
       expect(await submitTo(server.url)).toMatchObject({
         row: 'accepted',
         answer: { units: [{ code: 'A' }, { code: 'B' }] },

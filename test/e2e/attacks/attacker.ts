@@ -12,12 +12,14 @@ export interface AttackPlan {
 }
 
 /** Addresses of this machine, so that a limit for one address is not all that stands in the way. */
-const addresses = Array.from({ length: 20 }, (_, index) => `127.0.1.${index + 1}`);
+const addressesOf = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `127.0.${1 + (index % 4)}.${1 + Math.floor(index / 4)}`);
 const signed = 'webhook-id: msg_1\r\nwebhook-timestamp: 1700000000\r\nwebhook-signature: v1,AAAA\r\n';
 const head = (more: string): string =>
   `POST /v1/orders HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\n${more}\r\n`;
 
 const plan: AttackPlan = JSON.parse(process.argv[2] ?? '{}');
+const addresses = addressesOf(plan.attack === 'pipelining_of_many' ? 400 : 20);
 const endMs = performance.now() + plan.ms;
 const isOver = (): boolean => performance.now() >= endMs;
 
@@ -93,6 +95,19 @@ const batch = (size: number, run: string): string =>
     })),
   });
 
+/** Requests one after the other on connections whose answers nobody reads. */
+const pipeline = (connections: number): Promise<unknown> =>
+  many(connections, (index) =>
+    flood(
+      index,
+      function* () {
+        const requests = Buffer.from('GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1000));
+        for (;;) yield requests;
+      },
+      'unread',
+    ),
+  );
+
 const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
   /** A body that arrives in a million parts of one byte, of a signature that nobody has checked yet. */
   tiny_parts: () =>
@@ -103,18 +118,9 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
         for (let sent = 0; sent < 100; sent += 1) yield parts;
       }),
     ),
-  /** Requests one after the other on a connection whose answers nobody reads. */
-  pipelining: () =>
-    many(200, (index) =>
-      flood(
-        index,
-        function* () {
-          const requests = Buffer.from('GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1000));
-          for (;;) yield requests;
-        },
-        'unread',
-      ),
-    ),
+  pipelining: () => pipeline(200),
+  /** The same at once from so many addresses that to shut out one of them stops little. */
+  pipelining_of_many: () => pipeline(400),
   held_connections: () => hold(3000, '', null),
   slow_headers: () => hold(3000, 'POST /v1/orders HTTP/1.1\r\nhost: shop\r\n', 'x-a: b\r\n'),
   slow_bodies: () => hold(3000, `${head(`${signed}content-length: 1000000\r\n`)}${' '.repeat(2000)}`, ' '.repeat(500)),

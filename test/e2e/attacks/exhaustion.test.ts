@@ -106,6 +106,7 @@ describe('a worker with 192 MB of heap, under attack', () => {
   it.each([
     'tiny_parts',
     'pipelining',
+    'pipelining_of_many',
     'held_connections',
     'slow_headers',
     'slow_bodies',

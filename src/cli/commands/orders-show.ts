@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import type { Config } from '../../config/config.ts';
 import { isoTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/entry/awaited-recheck.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
@@ -45,9 +44,8 @@ export function addShow(orders: Command, context: CliContext): void {
         hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
-    const { config } = options.reveal === true ? await configFrom(options) : await configWithoutSecrets(options);
-    const units = options.reveal === true ? await reveal(config, order, options, context) : null;
-    const text = timeline === null ? orderAsText(order, config.submit.maxUnknownOutcomes) : timelineText(timeline);
+    const units = options.reveal === true ? await reveal(order, options, context) : null;
+    const text = timeline === null ? orderAsText(order, await unknownLimitOf(order, options)) : timelineText(timeline);
     const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
     const json = { ...orderAsJson(order), ...events, ...(units === null ? {} : { units: Object.fromEntries(units) }) };
     writeAnswer(context.stdout, options.json, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
@@ -63,18 +61,22 @@ interface ShowOptions extends ConfigOptions {
 
 type RevealedUnits = ReadonlyMap<string, readonly Readonly<Record<string, string>>[]>;
 
+/** So many unknown outcomes hold up a product. The configuration is read only for an order that may be held up so. */
+async function unknownLimitOf({ entries }: OrderDetail, options: ShowOptions): Promise<number> {
+  if (entries.every(({ unknownOfProduct }) => unknownOfProduct === 0)) return 1;
+  const { config } = await configWithoutSecrets(options);
+  return productUnknownLimit(config.submit.maxUnknownOutcomes);
+}
+
 /** The units of each entry that has some. The worker opens them, and records that this user read them. */
-async function reveal(
-  config: Config,
-  { entries }: OrderDetail,
-  { reason }: ShowOptions,
-  context: CliContext,
-): Promise<RevealedUnits> {
+async function reveal({ entries }: OrderDetail, options: ShowOptions, context: CliContext): Promise<RevealedUnits> {
+  const { reason } = options;
   if (reason === undefined) {
     throw new OrderSyncError('USAGE', '--reveal needs a reason', {
       hint: 'say why, for whoever reads the audit log later: --reason "the customer lost the mail"',
     });
   }
+  const { config } = await configFrom(options);
   const revealed = new Map<string, readonly Readonly<Record<string, string>>[]>();
   for (const { reference } of entries.filter(({ unitCount, shreddedAt }) => unitCount > 0 && shreddedAt === null)) {
     const done = await sendCommand(config, { action: 'reveal', reference, reason, actor: cliActor() }, context);
@@ -123,7 +125,7 @@ function actionFor({ state, errorCode }: EntryDetail): string | null {
 }
 
 /** One order for people: its results, each entry with its evidence, lines that were not accepted, decisions. */
-function orderAsText(order: OrderDetail, maxUnknownOutcomes: number): string {
+function orderAsText(order: OrderDetail, unknownLimit: number): string {
   const head = [
     `Order ${order.orderId} of ${order.source}`,
     `received ${shortTime(order.receivedAt)}, changed ${shortTime(order.updatedAt)}`,
@@ -133,7 +135,7 @@ function orderAsText(order: OrderDetail, maxUnknownOutcomes: number): string {
     if (lastError !== null) return `result (${sink}): failed, will be retried: ${lastError}`;
     return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
   });
-  const entries = order.entries.map((entry) => entryAsText(entry, maxUnknownOutcomes));
+  const entries = order.entries.map((entry) => entryAsText(entry, unknownLimit));
   const rejections = order.rejections.map(
     ({ lineNumber, lineId, code, field, rule, value }) =>
       `  ${[lineNumber === null ? '' : `line ${lineNumber} of the file`, lineId === null ? '' : `line_id ${lineId}`]
@@ -152,7 +154,7 @@ function orderAsText(order: OrderDetail, maxUnknownOutcomes: number): string {
   return `${sections.join('\n\n')}\n`;
 }
 
-function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
+function entryAsText(entry: EntryDetail, unknownLimit: number): string {
   const action = actionFor(entry);
   const actions = allowedActions(entry);
   const error = [entry.errorCode, entry.errorMessage].filter((part) => part !== null).join(': ');
@@ -166,7 +168,7 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
       'paused',
       `${scope} since ${shortTime(since)}: ${reason}`,
     ]),
-    ['product', productText(entry, maxUnknownOutcomes)],
+    ['product', productText(entry, unknownLimit)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', error === '' || entry.state === 'held' ? null : error],
     ['what to do', action],
@@ -186,8 +188,8 @@ function stateText(entry: EntryDetail): string {
 }
 
 /** Whether unknown outcomes hold up the product of an entry that is open. */
-function productText({ product, state, unknownOfProduct: count }: EntryDetail, mostInAll: number): string | null {
-  if (product === null || count < productUnknownLimit(mostInAll)) return null;
+function productText({ product, state, unknownOfProduct: count }: EntryDetail, unknownLimit: number): string | null {
+  if (product === null || count < unknownLimit) return null;
   const until = 'nothing new of it is bought until one of them is known';
   if (state === 'unknown') return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
   return state === 'pending' || state === 'waiting' ? `${product} has ${count} unknown outcomes: ${until}` : null;

@@ -36,7 +36,15 @@ const times = (value: number): string => `${value.toFixed(2)} x`;
 async function takeInFiles(folder: string, { entries, program }: Sized): Promise<readonly Row[]> {
   const worker = new WorkerFolder({ folder, url: api, keyValue: 'sandbox-key-main', limits });
   const { child } = await startWorker(
-    ['--max-semi-space-size=4', '--heap-growing-percent=50', program, 'run', '--config', worker.configFile],
+    [
+      '--min-semi-space-size=4',
+      '--max-semi-space-size=4',
+      '--heap-growing-percent=50',
+      program,
+      'run',
+      '--config',
+      worker.configFile,
+    ],
     folder,
   );
   const files: { ms: number; cpuMs: number }[] = [];

@@ -30,10 +30,6 @@ export class NightlyJob {
   }
 
   start(): void {
-    this.#schedule = onSchedule(schedule, () => {
-      this.#isDue = true;
-      this.#wakeUp.notify();
-    });
     this.#loop = this.#repeat().catch((error: unknown) => {
       // The next start continues.
       if (!isDiskFull(error)) this.#failure.reject(error);
@@ -54,7 +50,12 @@ export class NightlyJob {
       const isDue = this.#isDue;
       this.#isDue = false;
       if (isDue) await this.#run(signal);
-      if (!signal.aborted) await this.#wakeUp.wait(longestWaitMs);
+      if (signal.aborted) return;
+      this.#schedule ??= onSchedule(schedule, () => {
+        this.#isDue = true;
+        this.#wakeUp.notify();
+      });
+      await this.#wakeUp.wait(longestWaitMs);
     }
   }
 }

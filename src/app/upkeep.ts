@@ -18,6 +18,8 @@ interface UpkeepDeps {
 
 /** After so long without a backup, one is made at the start: no worker ran at the scheduled time. */
 const missedAfterMs = 36 * 3_600_000;
+/** The first schedule of a process takes 15 ms: a start does not wait for it. */
+const schedulesAfterMs = 500;
 /** What starts with the worker comes first. */
 const firstAfterMs = 60_000;
 const longestWaitMs = 3_600_000;
@@ -67,19 +69,13 @@ export class Upkeep {
 
   async start(): Promise<void> {
     const { store, clock, config } = this.#deps;
-    const { backupSchedule, checkSchedule } = config.upkeep;
     for (const task of upkeepTasks) {
       const last = await store.upkeep.last(task);
       if (last !== null) this.#results.set(task, last);
     }
-    const times = { backup: backupSchedule, check: checkSchedule };
-    this.#schedules = upkeepTasks.flatMap((task) => {
-      const schedule = times[task];
-      return schedule === null ? [] : [onSchedule(schedule, () => this.#notify(task))];
-    });
     const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
-    if (backupSchedule !== null && wasMissed) this.#due.add('backup');
+    if (config.upkeep.backupSchedule !== null && wasMissed) this.#due.add('backup');
     this.#loop = this.#run();
   }
 
@@ -98,6 +94,14 @@ export class Upkeep {
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
+    await this.#wakeUp.wait(schedulesAfterMs);
+    if (signal.aborted) return;
+    const { backupSchedule, checkSchedule } = this.#deps.config.upkeep;
+    const times = { backup: backupSchedule, check: checkSchedule };
+    this.#schedules = upkeepTasks.flatMap((task) => {
+      const schedule = times[task];
+      return schedule === null ? [] : [onSchedule(schedule, () => this.#notify(task))];
+    });
     await this.#wakeUp.wait(firstAfterMs);
     while (!signal.aborted) {
       const [task] = this.#due;

@@ -85,7 +85,9 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
   {
     matches: /^npm ci && npm start$/,
     check: () =>
-      expect(scripts.start).toBe('node --max-semi-space-size=4 --heap-growing-percent=50 bin/order-sync.js demo'),
+      expect(scripts.start).toBe(
+        'node --min-semi-space-size=4 --max-semi-space-size=4 --heap-growing-percent=50 bin/order-sync.js demo',
+      ),
   },
   { matches: /^(npm ci && )?npm test$/, check: () => expect(scripts.test).toBe('vitest run') },
   { matches: /^npm run \w+$/, check: ({ text }) => expect(scripts).toHaveProperty(text.replace('npm run ', '')) },

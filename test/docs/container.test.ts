@@ -57,6 +57,7 @@ describe('the container image', () => {
     const [command = ''] = of(lastStage, 'CMD');
     expect(JSON.parse(entrypoint)).toEqual([
       'node',
+      '--min-semi-space-size=4',
       '--max-semi-space-size=4',
       '--heap-growing-percent=50',
       '/app/bin/order-sync.js',

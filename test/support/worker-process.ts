@@ -132,6 +132,7 @@ export class Installation {
   start(wrapper: readonly string[] = [], configFile = this.configFile): WorkerProcess {
     // The command of the container.
     const own = [
+      '--min-semi-space-size=4',
       '--max-semi-space-size=4',
       '--heap-growing-percent=50',
       'bin/order-sync.js',

@@ -67,3 +67,17 @@ describe('an API that', () => {
     },
   );
 });
+
+it('one order is enough to show that nothing reaches the API', { timeout: 60_000 }, async () => {
+  const world = await WorkerWithFakeApi.open({});
+  const { api } = world;
+  await world.prove({ variant: 'card' });
+  await api.close();
+  world.order('lone', 1, { variant: 'card' });
+  await world.untilPaused('account', 'api_unreachable');
+  expect((await world.health()).status).toBe('warn');
+  expect(await world.ask('queue', 'status')).toContain('api_unreachable');
+  await api.listen();
+  await world.untilState('lone', 'fulfilled', 1, 30_000);
+  expect(await world.pauses()).toEqual([]);
+});

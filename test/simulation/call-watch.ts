@@ -8,7 +8,10 @@ const probesInMinute = 24;
 const quarantineMs = 240_000;
 /** A call that was under way when the evidence came is sent within this time. */
 const inFlightMs = 2000;
-/** The account is paused as unreachable after calls of so many different entries that the API did not answer. */
+/**
+ * The account is paused as unreachable after calls of so many different entries that the API did not answer, or when one
+ * of them fails again and nothing of it leaves.
+ */
 const unansweredEntries = 3;
 
 /**
@@ -23,6 +26,8 @@ export class CallWatch {
   readonly #mismatched = new Map<string, { atMs: number; recorded: boolean }>();
   /** The entries of the last calls that the API did not answer. */
   readonly #unanswered = new Set<string>();
+  /** One of them failed again, and nothing of it left. */
+  #hasFailedAgain = false;
   /** A process died: what it had seen is not what the next one knows. */
   #hasDied = false;
 
@@ -50,9 +55,17 @@ export class CallWatch {
     if (product !== null && text.includes(`"not-${product}"`))
       this.#mismatched.set(product, { atMs: this.#nowMs(), recorded: false });
     const kind = answeredBy(end, text);
-    if (kind === 'api') this.#unanswered.clear();
+    if (kind === 'api') {
+      this.#unanswered.clear();
+      this.#hasFailedAgain = false;
+    }
     // A lookup may hang where orders are taken; that nothing reaches the API it can show, too.
-    if (kind === 'nobody' && (spends || (end.kind === 'fault' && !end.sent))) this.#unanswered.add(subject);
+    const hasNotLeft = end.kind === 'fault' && !end.sent;
+    if (kind !== 'nobody' || (!spends && !hasNotLeft)) return;
+    // A lookup of an order is another call for the same entry.
+    const entry = /os-\w+/.exec(subject)?.[0] ?? subject;
+    if (hasNotLeft && this.#unanswered.has(entry)) this.#hasFailedAgain = true;
+    this.#unanswered.add(entry);
   }
 
   #probed(): void {
@@ -65,8 +78,8 @@ export class CallWatch {
 
   /** The account is paused now because the API is unreachable. */
   pausedAsUnreachable(): void {
-    if (this.#hasDied || this.#unanswered.size >= unansweredEntries) return;
-    this.#violate('I35', `the account is paused after ${this.#unanswered.size} calls that the API did not answer`);
+    if (this.#hasDied || this.#hasFailedAgain || this.#unanswered.size >= unansweredEntries) return;
+    this.#violate('I35', `the account is paused after unanswered calls of ${this.#unanswered.size} entries`);
   }
 
   /** The wall clock was set forward, perhaps while no worker ran: what waits is due at once then. */

@@ -118,6 +118,11 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [["scope: 'account',\n    entries: 3,", "scope: 'account',\n    entries: 1,"]],
   },
   {
+    name: 'an order that left, and failed again, shows that nothing reaches the API',
+    file: judge,
+    changes: [['return neverLeftRows.has(row) && evidence', "return row !== 'accepted' && evidence"]],
+  },
+  {
     name: 'an account that was unreachable does not resume',
     file: pauses,
     changes: [["if (verdict === 'open') {", "if (verdict === 'open' && pause.reason !== 'api_unreachable') {"]],

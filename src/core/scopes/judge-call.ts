@@ -141,6 +141,14 @@ function newEvidence({ call, evidence }: JudgeInput, reason: EvidenceReason): re
     .map((scope) => ({ scope, reason, entryId, product: call.scopes.product }));
 }
 
+/**
+ * Whether an entry has failed again, and nothing of it left this time. It cannot be the cause of that, so nobody waits for
+ * other entries to fail: there may be no others for days.
+ */
+function failedAgain({ row, entryId }: EndedCall, evidence: readonly Evidence[]): boolean {
+  return neverLeftRows.has(row) && evidence.some((it) => it.reason === 'api_unreachable' && it.entryId === entryId);
+}
+
 function opened(
   { call, evidence, pauses, probesBefore }: JudgeInput,
   reason: EvidenceReason,
@@ -152,7 +160,8 @@ function opened(
     const products = new Set(counted.flatMap((it) => it.product ?? [])).size;
     const isFamily = scope === call.scopes.family;
     const needed = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : entries;
-    if (counted.length < needed || (isFamily && products < 2)) return [];
+    const isEnough = counted.length >= needed || (reason === 'api_unreachable' && failedAgain(call, evidence));
+    if (!isEnough || (isFamily && products < 2)) return [];
     if (pauses.some((pause) => pause.scope === scope)) return [];
     const of = isFamily ? ` of ${products} products` : '';
     const message = `${counted.length} ${counted.length === 1 ? 'entry' : 'entries in a row'}${of}: ${call.message}`;

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
-import { evidenceReasons, evidenceRules, type EvidenceReason } from '../../../src/core/scopes/evidence.ts';
+import {
+  evidenceReasons,
+  evidenceRules,
+  neverLeftRows,
+  type EvidenceReason,
+} from '../../../src/core/scopes/evidence.ts';
 import {
   judgeCall,
   scopesJudged,
@@ -111,7 +116,24 @@ describe('what pauses which scope', () => {
     const judged = new Judged();
     for (let time = 0; time < 5; time += 1) judged.judge(call({ ...empty, entryId: 7 }));
     expect(judged.paused).toEqual([]);
+    for (let time = 0; time < 5; time += 1) judged.judge(call({ ...silent, entryId: 8 }));
+    expect(judged.paused).toEqual([]);
   });
+
+  it.each(['unreachable', 'proxy_refused'] as const)(
+    '%s: an entry of which nothing left counts at each call',
+    (row) => {
+      const judged = new Judged();
+      const failed = () => judged.judge(call({ row, isAnswered: false, entryId: 7 }));
+      failed();
+      judged.judge(call({ purpose: 'lookup', row: 'not_found' }));
+      failed();
+      expect(judged.paused).toEqual([]);
+      failed();
+      expect(judged.paused).toEqual(['account']);
+      expect(judged.pauses[0]).toMatchObject({ reason: 'api_unreachable' });
+    },
+  );
 
   it.each<[string, readonly CallOf[]]>([
     ['a success of the product between unreadable ones', [empty, {}, empty]],
@@ -230,7 +252,9 @@ describe('any series of calls', () => {
             const { entries: needed, familyEntries } = evidenceRules[reason];
             const counted = judged.evidence.filter((one) => one.scope === scope && one.reason === reason);
             const isFamily = scope === ended.scopes.family;
-            const least = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : needed;
+            // It is enough that one entry failed a second time of which nothing left.
+            const fewest = reason === 'api_unreachable' && neverLeftRows.has(each.row) ? 1 : needed;
+            const least = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : fewest;
             expect(new Set(counted.map((one) => one.entryId)).size).toBeGreaterThanOrEqual(least);
             expect(new Set(counted.map((one) => one.product)).size).toBeGreaterThan(isFamily ? 1 : 0);
             expect(counted.every((one) => scope !== ended.scopes.product || one.product === scope)).toBe(true);

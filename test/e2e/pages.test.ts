@@ -159,7 +159,7 @@ describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/b
     await page.getByLabel('Search').fill('1003');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByRole('link', { name: 'shop/1003' }).click();
-    await page.getByText('1 delivered, masked here').waitFor();
+    await page.getByText('1 delivered, not shown here').waitFor();
     const [stored] = place.query<{ units: string }>(
       "SELECT e.units FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE r.order_id = '1003'",
     );

@@ -41,7 +41,7 @@ function offerOf(action: EntryActionName, entry: EntryDetail): readonly OfferedA
       return [
         {
           title: 'Order again',
-          what: 'A new entry takes its place. Its new reference can buy once more, so first make sure that the supplier has no order with the old one.',
+          what: "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.",
           fields,
           inputs: textInput('confirm', `Type the old reference to confirm: ${reference}`, { required: true }),
         },
@@ -78,7 +78,7 @@ ${textInput('note', 'A sentence for the result that the shop gets')}
 function revealOf({ reference, unitCount }: EntryDetail): OfferedAction {
   return {
     title: 'Show the codes',
-    what: `The next page shows ${unitCount} delivered ${unitCount === 1 ? 'unit' : 'units'} in clear. The audit log keeps who saw them, when and why.`,
+    what: `The next page shows what was delivered (${unitCount} ${unitCount === 1 ? 'unit' : 'units'}) in full, and what to do if a customer says that it does not work. The audit log keeps who saw it, when and why.`,
     fields: { action: 'reveal', reference },
   };
 }

@@ -88,6 +88,9 @@ ${openForm({ title: `Acknowledge ${total} rows`, what: 'Nothing is bought, sent 
 ${back}`;
 }
 
+const customerAdvice =
+  "If a customer says that a code does not work: compare the code, its PIN and its expiry with this page. If they are the same, tell the supplier the number of the supplier's order. If not, the shop showed something else: deliver the result again on the page of the order. A replacement is a new order in the shop, which costs again.";
+
 /** Codes in clear. Nothing keeps this page. */
 export function revealedUnits(
   reference: string,
@@ -96,10 +99,10 @@ export function revealedUnits(
   { returnTo }: FormContext,
 ): Html {
   const entry = order?.entries.find((it) => it.reference === reference);
-  return html`<p class="warning">The audit log has that you saw them. No page keeps them: to see them again, ask again.</p>
+  return html`<p class="warning">The audit log has that you saw them. This page is not kept: to see them again, press "Show the codes" again.</p>
 <dl class="facts"><div><dt>Entry</dt><dd class="code">${reference}</dd></div>
 ${order === null || entry === undefined ? null : html`<div><dt>Order</dt><dd>${orderLink(order.source, order.orderId)} line ${entry.lineId}</dd></div><div><dt>Asked</dt><dd>${entry.asked}</dd></div><div><dt>Supplier's order</dt><dd>${entry.orderNumber ?? '-'}</dd></div>`}</dl>
 ${units.map((unit, index) => html`<section class="card"><h2>Unit ${index + 1}</h2><dl class="facts">${Object.entries(unit).map(([name, value]) => html`<div><dt>${name}</dt><dd class="code">${value}</dd></div>`)}</dl></section>`)}
-${units.length === 0 ? html`<p>There are no units.</p>` : html`<p>If a customer says that a code does not work: compare it with this page. If it is the same, give the supplier the number of its order. Nothing is bought again by itself; what replaces it is a new order of the shop.</p>`}
+${units.length === 0 ? html`<p>There are no units.</p>` : html`<p>${customerAdvice}</p>`}
 <p><a href="${returnTo}">Back to the page</a></p>`;
 }

@@ -7,7 +7,7 @@ import { asked, filterForm, paging } from './list-parts.ts';
 import { entryCard, notAccepted } from './order-page.ts';
 import type { PageSources } from './page-sources.ts';
 import { table } from './table.ts';
-import { adviceText, longText, orderLink, orderPath, timeText } from './text.ts';
+import { adviceText, longText, orderLink, orderPath, reviewPath, timeText } from './text.ts';
 
 const shownRows = 100;
 /** The counts by kind end here. */
@@ -29,11 +29,11 @@ export function attentionPage({ read, clock, forms }: PageSources, context: Form
   });
   const counts = Object.entries(read.attentionCounts(filter, mostCounted));
   const rows = found.map((row) => [
-    html`<a href="${reviewPath(row.id, url)}">${row.kind}</a>`,
+    html`<a href="${reviewPath(row.id, listOf(url))}">${row.kind}</a>`,
     row.scope ?? orderLink(row.source, row.orderId),
     timeText(row.since, nowMs),
     html`<a href="?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
-    longText(adviceText(row.whatToDo, context), 400),
+    longText(adviceText(row, context), 400),
   ]);
   return html`${filterForm('/attention', [
     { kind: 'text', name: 'code', label: 'Code', value: filter.code ?? '' },
@@ -54,7 +54,7 @@ export function reviewPage(sources: PageSources, context: FormContext, url: URL)
   const after = row === undefined ? {} : { after: placeOf(row) };
   const next = read.attentionPage(attentionFilter(url), { limit: 1, ...after }).rows[0] ?? null;
   const list = html`<nav class="paging" aria-label="Attention list"><a href="/attention${listOf(url)}">The whole list</a>
-${next === null ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, url)}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
+${next === null ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, listOf(url))}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
   if (row === undefined) return html`<p class="good">"${id}" is not in the attention list any more.</p>${list}`;
   const order = orderOf(row, sources);
   return html`<dl class="facts">
@@ -64,7 +64,7 @@ ${next === null ? html`<span class="faint">This is the last row.</span>` : html`
 <div><dt>Holds up</dt><dd>${row.holdsUp}</dd></div>
 </dl>
 ${row.message === null || row.message === '' ? null : html`<p class="problem">${longText(row.message, 1000)}</p>`}
-<p><strong>What to do:</strong> ${adviceText(row.whatToDo, context)}</p>
+<p><strong>What to do:</strong> ${adviceText(row, context)}</p>
 ${sources.forms.attention(row, context)}
 ${order === null ? null : evidence(row, order, sources, context)}
 ${list}`;
@@ -115,12 +115,6 @@ ${
       )
 }`,
   );
-}
-
-function reviewPath(id: string, url: URL): string {
-  const values = new URLSearchParams(listOf(url));
-  values.set('id', id);
-  return `/attention/review?${values.toString()}`;
 }
 
 /** The filter of the list, as it stands in the address. */

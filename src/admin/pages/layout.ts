@@ -43,7 +43,7 @@ export function page(frame: PageFrame, title: string, main: Html): Html {
 <header>
 <p class="environment ${environment}">${
       environment === 'sandbox'
-        ? html`<strong>Sandbox</strong>: nothing here is bought, and no code can be redeemed`
+        ? html`<strong>Sandbox</strong>: no real money is spent, and no code can be redeemed`
         : html`<strong>Production</strong>: orders here spend money`
     }</p>
 <p class="name"><a href="/">order-sync</a> <span>${instance}</span></p>
@@ -53,7 +53,7 @@ ${signedIn(frame.visitor)}
 <main id="main" tabindex="-1"${frame.live ? html` data-live` : null}>
 <h1>${title}</h1>
 ${frame.notice === null ? null : html`<p class="good" role="status">${frame.notice}</p>`}
-${frame.stopped === null || isOverview(frame.here) ? null : html`<p class="problem">${frame.stopped} <a href="/#pauses">Overview</a></p>`}
+${frame.stopped === null ? null : html`<p class="problem">${frame.stopped} <a href="/#pauses">What is paused</a></p>`}
 ${main}
 <p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${frame.here}">Refresh</a></p>
 </main>

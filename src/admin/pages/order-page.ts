@@ -11,7 +11,7 @@ import type { Html } from './html.ts';
 import { asked, paging } from './list-parts.ts';
 import type { PageSources } from './page-sources.ts';
 import { table } from './table.ts';
-import { longText, timeText } from './text.ts';
+import { longText, reviewPath, timeText } from './text.ts';
 import { timelineTable } from './timeline.ts';
 
 const shownEvents = 200;
@@ -21,6 +21,8 @@ export function orderPage(sources: PageSources, order: OrderDetail, context: For
   const nowMs = sources.clock.wallMs();
   const { document } = sources.read.resultDocument(order.id);
   const after = asked(url, 'after');
+  const ids = order.entries.map(({ reference }) => reference);
+  const needPerson = new Set(sources.read.attention(ids.length, { ids }).map(({ id }) => id));
   const events = sources.read.timeline(order.id, { limit: shownEvents, ...(after === undefined ? {} : { after }) });
   return html`<dl class="facts">
 <div><dt>Shop</dt><dd><a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a></dd></div>
@@ -30,10 +32,10 @@ export function orderPage(sources: PageSources, order: OrderDetail, context: For
 <div><dt>Changed</dt><dd>${timeText(order.updatedAt, nowMs)}</dd></div>
 </dl>
 <section aria-labelledby="lines"><h2 id="lines">What was asked, and what became of it</h2>
-${order.entries.map((entry) => entryCard(entry, order, sources, context))}
+${order.entries.map((entry) => html`${entryCard(entry, order, sources, context)}${reviewLink(entry, needPerson)}`)}
 ${notAccepted(order)}
 </section>
-<section aria-labelledby="results"><h2 id="results">Results</h2>${deliveryTable(order, sources, context, nowMs)}</section>
+<section aria-labelledby="results"><h2 id="results">Results</h2>${deliveryTable(order, document.state, sources, context, nowMs)}</section>
 <section aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
 ${timelineTable(events.rows, nowMs)}
 ${paging(url, 'after', events.next, { first: 'From the beginning', before: 'Earlier', next: 'Later' })}</section>
@@ -57,18 +59,34 @@ export function entryCard(
     ['Waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
     ['Supplier', supplierText(entry)],
     ['Units', unitText(entry)],
-    ['What the API advises', action],
+    ['What the supplier advises', action],
   ];
   const allowed = allowedActions(entry);
   return html`<article class="card" id="${entry.reference}" aria-label="Entry ${entry.reference}">
 <h3><span class="code">${entry.reference}</span>: ${stateText(entry)}</h3>
 <p>Line ${entry.lineId}, ${entry.operation}${entry.replaced ? ', replaced by another entry' : ''}</p>
 ${entry.reviewReason === null ? null : html`<p class="warning">${entry.state === 'held' ? 'Held' : 'For review'}: ${longText(entry.reviewReason)}</p>`}
-${error === '' ? null : html`<p class="problem">${longText(error)}</p>`}
+${error === '' ? null : html`<p class="problem">${longText(error)}${entry.attempts.at(-1)?.sent === false ? ' The supplier got nothing.' : ''}</p>`}
+${expectedText(entry)}
 ${entry.pausedBy.map(({ scope, reason, since }) => html`<p class="warning">Held up: ${scope} is paused, ${timeText(since, nowMs)}: ${reason}</p>`)}
 <dl class="facts">${facts.map(([name, text]) => (text === null ? null : html`<div><dt>${name}</dt><dd>${text}</dd></div>`))}</dl>
 ${forms.entry(entry, order, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.map(commandOf).join(', ')}</p>`}
 </article>`;
+}
+
+/** What comes next of an entry for which nobody has to do anything. */
+function expectedText({ state, mayBeBought }: EntryDetail): Html | null {
+  const tried =
+    'Nothing of it is bought yet. The worker sends it by itself, with the same reference each time, so it is not bought twice.';
+  if ((state === 'pending' || state === 'waiting') && !mayBeBought) return html`<p>${tried}</p>`;
+  if (state !== 'unknown') return null;
+  return html`<p>It may be bought: the worker asks the supplier by itself, and does not buy it twice.</p>`;
+}
+
+/** An entry leaves the attention list where all evidence stands beside the button. */
+function reviewLink({ reference }: EntryDetail, needPerson: ReadonlySet<string>): Html | null {
+  if (!needPerson.has(reference)) return null;
+  return html`<p>It needs a person: <a href="${reviewPath(reference)}">review it, or acknowledge it there</a>.</p>`;
 }
 
 /** `3: 1 fulfilled, 1 rejected, 1 not accepted`. */
@@ -79,8 +97,9 @@ function lineCounts({ lines }: Pick<ResultDocument, 'lines'>): string {
 
 function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: number): Html | null {
   if (nextAttemptAt === null) return null;
-  if (pausedBy.length > 0) return html`${nextStep}, when what holds it up is not paused any more`;
-  return html`${nextStep}, due ${timeText(nextAttemptAt, nowMs)}`;
+  const step = nextStep === 'send' ? 'ordered at the supplier' : 'looked up at the supplier';
+  if (pausedBy.length > 0) return html`${step}, when what holds it up is not paused any more`;
+  return html`${step}, due ${timeText(nextAttemptAt, nowMs)}`;
 }
 
 function stateText(entry: EntryDetail): string {
@@ -98,25 +117,31 @@ function supplierText({ orderNumber, cost, currency }: EntryDetail): string | nu
 /** How many, never which: a code is shown by an action that the audit log records. */
 function unitText({ unitCount, shreddedAt }: EntryDetail): string | null {
   if (unitCount === 0) return null;
-  return `${unitCount} delivered${shreddedAt === null ? ', masked here' : `, shredded at ${shreddedAt}`}`;
+  return `${unitCount} delivered${shreddedAt === null ? ', not shown here' : `, shredded at ${shreddedAt}`}`;
 }
 
 export function notAccepted({ source, rejections }: OrderDetail): Html | null {
   if (rejections.length === 0) return null;
   const rows = rejections.map(({ lineNumber, lineId, code, field, rule, value }) => [
-    lineId ?? (lineNumber === null ? null : `line ${lineNumber} of the file`),
+    [lineId, lineNumber === null ? null : `line ${lineNumber} of the file`].filter((text) => text !== null).join(', '),
     code,
     longText(`${field ?? 'line'} ${rule}`),
     value === null ? null : longText(value),
   ]);
   const list = `/attention?source=${encodeURIComponent(source)}`;
   return html`${table('Lines that were not accepted', ['Line', 'Code', 'Rule', 'Value'], rows)}
-<p>Correct them in the shop and send the order again: what was accepted is not bought twice. What nobody corrects is ended in the <a href="${list}">attention list of this shop</a>.</p>`;
+<p>Correct them in the shop and send the order again: what was accepted is not bought twice. What nobody corrects stays in the <a href="${list}">attention list of this shop</a> until a person ends it there.</p>`;
 }
 
-function deliveryTable(order: OrderDetail, sources: PageSources, context: FormContext, nowMs: number): Html {
+function deliveryTable(
+  order: OrderDetail,
+  state: ResultDocument['state'],
+  sources: PageSources,
+  context: FormContext,
+  nowMs: number,
+): Html {
   if (order.deliveries.length === 0)
-    return html`<p>There is no result yet, or no sink takes the results of this shop.</p>`;
+    return html`<p>${state === 'in_progress' ? 'There is no result yet.' : 'No sink takes the results of this shop.'}</p>`;
   const file = sources.read.resultFile(order);
   const rows = order.deliveries.map((delivery) => [
     delivery.sink === folderSinkName ? html`${delivery.sink}: <span class="code">${file}</span>` : delivery.sink,
@@ -154,6 +179,7 @@ interface ShopData {
 function shopData({ metadata, lines }: ShopData): Html {
   const extras = lines.filter(({ extra }) => extra !== undefined && Object.keys(extra).length > 0);
   if (Object.keys(metadata).length === 0 && extras.length === 0) return html`<p>The shop sent nothing else along.</p>`;
-  const shown = { metadata, lines: extras.map(({ line_id, extra }) => ({ line_id, extra })) };
+  const lineData = extras.map(({ line_id, extra }) => ({ line_id, extra }));
+  const shown = extras.length === 0 ? { metadata } : { metadata, lines: lineData };
   return html`<details><summary>Show it: it may name the customer</summary><pre class="text">${JSON.stringify(shown, null, 2)}</pre></details>`;
 }

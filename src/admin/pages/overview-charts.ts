@@ -81,7 +81,7 @@ export function spentSection({ read, clock }: PageSources): Html {
     spent,
     refunded,
   ]);
-  const header = ['Day (UTC)', 'Balance', 'Orders charged', 'Spent', 'Refunded'];
+  const header = ['Day (UTC)', 'Currency', 'Orders charged', 'Spent', 'Refunded'];
   return html`<section aria-labelledby="spent"><h2 id="spent">Spent</h2>
-${rows.length === 0 ? html`<p>Nothing in the last ${spendingDays} days.</p>` : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. What charges nothing, such as the cancel of an eSIM, is not counted.</p>`}</section>`;
+${rows.length === 0 ? html`<p>Nothing in the last ${spendingDays} days.</p>` : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. What costs nothing, such as the cancel of an eSIM, is not counted.</p>`}</section>`;
 }

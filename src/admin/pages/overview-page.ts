@@ -20,7 +20,7 @@ ${pausedSinks(sources)}
 <section aria-labelledby="queue"><h2 id="queue">Sending</h2>
 ${queueFacts(sources.explainQueue(), nowMs)}
 ${sources.forms.queue(context)}
-<p>What was paused before, and when it ended: <a href="/audit?action=resume">audit log</a>.</p>
+${lastPause(sources, nowMs)}
 </section>
 ${countsSection(sources, nowMs)}
 ${spentSection(sources)}
@@ -35,11 +35,18 @@ function attentionSection({ read }: PageSources, context: FormContext, nowMs: nu
       row.scope ?? orderLink(row.source, row.orderId),
       timeText(row.since, nowMs),
       longText([row.code, row.message].filter((text) => text !== null && text !== '').join(': ')),
-      longText(adviceText(row.whatToDo, context), 400),
+      longText(adviceText(row, context), 400),
     ]);
   const list = table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows);
   return html`<section aria-labelledby="attention"><h2 id="attention">Attention</h2>
-${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : html`${list}<p><a href="/attention">The whole attention list</a></p>`}</section>`;
+${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : html`${list}<p><a href="/attention">The whole attention list</a>. Orders that the worker tries again by itself are not in it.</p>`}</section>`;
+}
+
+/** The pause that ended last: after an outage it is what people ask for. */
+function lastPause({ read }: PageSources, nowMs: number): Html | null {
+  const [ended] = read.auditLog({ action: 'resume' }, { limit: 1 }).rows;
+  if (ended === undefined) return null;
+  return html`<p>Paused last: ${ended.subject}, until ${timeText(ended.at, nowMs)} (${longText(ended.reason)}). All pauses: <a href="/audit?action=resume">audit log</a>.</p>`;
 }
 
 const isAccountPaused = ({ pauses }: QueueExplanation): boolean => pauses.some(({ scope }) => scope === 'account');
@@ -53,8 +60,8 @@ function queueFacts(queue: QueueExplanation, nowMs: number): Html {
 ${notes.map((note) => html`<p class="warning">${note}</p>`)}
 <dl class="facts">
 <div><dt>To send</dt><dd>${queue.to_send}${queue.to_send_paused > 0 ? `, ${queue.to_send_paused} of them paused` : ''}</dd></div>
-<div><dt>Outcome unknown</dt><dd>${queue.outcome_unknown}</dd></div>
-<div><dt>${isPartial ? 'All sent that is not paused' : 'All sent'}</dt><dd>${drained === null ? (queue.to_send === 0 ? 'nothing waits' : 'not known') : timeText(drained, nowMs)}</dd></div>
+<div><dt>Outcome unknown</dt><dd>${queue.outcome_unknown}${queue.outcome_unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}</dd></div>
+<div><dt>${isPartial ? 'All sent that is not paused' : 'All sent'}, at the earliest</dt><dd>${drained === null ? (queue.to_send === 0 ? 'nothing waits' : 'not known') : timeText(drained, nowMs)}</dd></div>
 </dl>
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
@@ -92,6 +99,6 @@ function countsSection({ read }: PageSources, nowMs: number): Html {
   const oldest = oldestOpenMs === null ? null : html`, the oldest since ${timeOfMs(oldestOpenMs, nowMs)}`;
   const states = entryStates.filter((state) => counts[state] > 0);
   return html`<section aria-labelledby="counts"><h2 id="counts">Entries</h2>
-<p>${open} open${oldest}. <a href="/deliveries">${dueDeliveries} results</a> are to be delivered.</p>
+<p>${open} open${oldest}. Results that still have to reach the shop: <a href="/deliveries">${dueDeliveries}</a>.</p>
 <ul class="counts">${states.map((state) => html`<li><a href="/orders?state=${state}"><span class="number">${counts[state]}</span> ${state}</a></li>`)}</ul></section>`;
 }

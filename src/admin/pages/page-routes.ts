@@ -171,9 +171,10 @@ function attentionCount({ read }: PageSources): string {
 function whyStopped({ read }: PageSources): string | null {
   const pause = read.pauses().find(({ scope }) => scope === 'account');
   if (pause === undefined) return null;
-  const { reason, message, openedBy, sinceMs } = pause;
+  const { reason, message, openedBy, sinceMs, probeAtMs } = pause;
   const why = [reason, message].filter((text) => text !== '').join(': ');
-  return `Nothing is bought: the account is paused since ${shortTime(isoTime(sinceMs))} by ${openedBy} (${why}).`;
+  const end = probeAtMs === null ? 'Only a person resumes it.' : 'It ends by itself; nothing is lost until then.';
+  return `Nothing is bought: the account is paused since ${shortTime(isoTime(sinceMs))} by ${openedBy} (${why}). ${end}`;
 }
 
 const wantsPage = (context: Context): boolean => context.req.header('accept')?.includes('text/html') === true;

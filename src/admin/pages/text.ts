@@ -1,6 +1,8 @@
 import { html } from 'hono/html';
 import { isoTime } from '../../core/clock.ts';
+import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { shortDuration, shortTime } from '../../core/time/time-text.ts';
+import type { Attention } from '../../store/read/attention.ts';
 import { mayDecide, type FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';
 
@@ -27,6 +29,13 @@ export function orderPath(source: string, orderId: string): string {
   return `/orders/${encodeURIComponent(source)}/${encodeURIComponent(orderId)}`;
 }
 
+/** The page of a row of the attention list. @param list the filter of the list, as it stands in its address */
+export function reviewPath(id: string, list = ''): string {
+  const values = new URLSearchParams(list);
+  values.set('id', id);
+  return `/attention/review?${values.toString()}`;
+}
+
 export function orderLink(source: string | null, orderId: string | null): Html {
   if (orderId === null) return html`${source ?? '-'}`;
   if (source === null) return html`${orderId}`;
@@ -49,12 +58,20 @@ const buttons: Readonly<Record<string, string>> = {
   'results rewrite --sink': 'Deliver again',
 };
 
-/** Advice that names commands, with the buttons in their place where the visitor has them; other commands stay. */
-export function adviceText(advice: string, context: FormContext): string {
+/**
+ * What to do about a row of the attention list, beginning with what the supplier advises about its error. Where the visitor
+ * has buttons, they stand in the place of the commands; other commands stay.
+ */
+export function adviceText({ kind, code, whatToDo }: Attention, context: FormContext): string {
+  const bySupplier = kind === 'rejected' ? clientActionFor(code) : null;
+  const advice = bySupplier === null ? whatToDo : `the supplier advises: "${bySupplier}" Otherwise ${whatToDo}`;
   if (!mayDecide(context)) return advice;
-  return advice.replaceAll(/`([^`]+)`/g, (whole, command: string) => {
-    const button = buttons[command];
-    if (button === undefined) return whole;
-    return command === 'orders show' ? button : `"${button}"`;
-  });
+  // Its form says that of the SKU map.
+  return advice
+    .replace(/ \(after a correction of the SKU map[^)]*\)/, '')
+    .replaceAll(/`([^`]+)`/g, (whole, command: string) => {
+      const button = buttons[command];
+      if (button === undefined) return whole;
+      return command === 'orders show' ? button : `"${button}"`;
+    });
 }

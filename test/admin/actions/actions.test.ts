@@ -267,6 +267,7 @@ describe('a scope', () => {
     expect(box.store.read.pauses()).toMatchObject([{ scope: 'account', openedBy: 'page:anna', message: reason }]);
     expect((await browser.post({ ...(await browser.formNamed('/', 'Resume')), reason })).status).toBe(303);
     expect(box.store.read.pauses()).toEqual([]);
+    expect((await browser.get('/')).text).toContain('Paused last: account, until');
   });
 });
 

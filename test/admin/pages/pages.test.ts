@@ -112,7 +112,7 @@ describe('the pages', () => {
     const { ask } = await startPages(local);
     const { text } = await ask('/orders/shop1/1001');
     for (const shown of [
-      '2 delivered, masked here',
+      '2 delivered, not shown here',
       'W-1',
       'invalid_variant',
       'quantity must be at least 1',
@@ -134,7 +134,25 @@ describe('the pages', () => {
     const { text } = await ask('/orders/shop1/1001');
     expect(text).toContain('<dt>Lines</dt><dd>3: 1 fulfilled, 1 rejected, 1 not accepted</dd>');
     expect(text).toContain('folder: <span class="code">shop1/1001.json</span>');
+    // What a person must do, and where: the list as it stands in the address of its row.
+    expect(text).toMatch(/It needs a person: <a href="\/attention\/review\?id=os-[^"]+">review it/);
+    expect(text).toContain('<td>3, line 4 of the file</td>');
     expect((await ask('/orders?search=1001')).text).toMatch(/1 not accepted<\/td><td>3<\/td>/);
+  });
+
+  it('say of an order that waits that it is sent by itself', async () => {
+    const fill = async (place: Installation): Promise<void> => {
+      const store = openOutbox(place);
+      const lines = [line('2001', '1', { variant: 'steam-10', quantity: 1 })];
+      await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
+      await store.close();
+    };
+    const { ask } = await startPages({ ...local, fill });
+    const { text } = await ask('/orders/shop1/2001');
+    expect(text).toContain('Nothing of it is bought yet. The worker sends it by itself');
+    expect(text).toContain('ordered at the supplier, due');
+    expect(text).toContain('There is no result yet.');
+    expect(text).not.toContain('It needs a person');
   });
 
   it('tell on each page that nothing is bought, while the account is paused', async () => {
@@ -147,10 +165,8 @@ describe('the pages', () => {
     const { ask } = await startPages({ ...local, fill });
     const told =
       'Nothing is bought: the account is paused since 2026-11-21 12:00:00Z by cli:anna (manual: wrong prices)';
-    for (const path of ['/orders', '/orders/shop1/1001', '/attention', '/config'])
+    for (const path of ['/', '/orders', '/orders/shop1/1001', '/attention', '/config'])
       expect((await ask(path)).text).toContain(told);
-    // The overview says it in its own words.
-    expect((await ask('/')).text).not.toContain(told);
     const { ask: elsewhere } = await startPages(local);
     expect((await elsewhere('/orders')).text).not.toContain('Nothing is bought');
   });
@@ -162,9 +178,11 @@ describe('the pages', () => {
     const operator = await adviceTo(operatorToken);
     expect(operator).toContain('end it with &quot;Acknowledge&quot;');
     expect(operator).not.toContain('`orders ack`');
+    expect(operator).not.toContain('--remap');
     const { ask } = await startPages(local);
     for (const text of [await adviceTo(viewerToken), (await ask('/attention')).text, (await ask('/')).text]) {
       expect(text).toContain('end it with `orders ack`');
+      expect(text).toContain('the supplier advises: &quot;');
       expect(text).not.toContain('&quot;Acknowledge&quot;');
     }
   });

@@ -149,7 +149,8 @@ function frameOf(sources: PageSources, context: Context<PageEnv>, shared: Shared
     version,
     visitor,
     attention: shared.attention(),
-    stopped: shared.stopped(),
+    // The overview has the forms that change it, and reads the pauses anyway.
+    stopped: pathname === '/' ? whyStopped(sources) : shared.stopped(),
     notice: shared.notices.of(visitor),
     here: pathname + search,
     now,

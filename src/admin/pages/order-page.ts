@@ -75,10 +75,10 @@ ${forms.entry(entry, order, context) ?? html`<p class="faint">May be decided: ${
 }
 
 /** What comes next of an entry for which nobody has to do anything. */
-function expectedText({ state, mayBeBought }: EntryDetail): Html | null {
-  const tried =
-    'Nothing of it is bought yet. The worker sends it by itself, with the same reference each time, so it is not bought twice.';
-  if ((state === 'pending' || state === 'waiting') && !mayBeBought) return html`<p>${tried}</p>`;
+function expectedText({ state, mayBeBought, pausedBy }: EntryDetail): Html | null {
+  const when = pausedBy.length === 0 ? 'The worker sends it by itself' : 'The worker sends it when nothing holds it up';
+  if ((state === 'pending' || state === 'waiting') && !mayBeBought)
+    return html`<p>Nothing of it is bought yet. ${when}, with the same reference each time, so it is not bought twice.</p>`;
   if (state !== 'unknown') return null;
   return html`<p>It may be bought: the worker asks the supplier by itself, and does not buy it twice.</p>`;
 }

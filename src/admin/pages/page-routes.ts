@@ -174,7 +174,10 @@ function whyStopped({ read }: PageSources): string | null {
   if (pause === undefined) return null;
   const { reason, message, openedBy, sinceMs, probeAtMs } = pause;
   const why = [reason, message].filter((text) => text !== '').join(': ');
-  const end = probeAtMs === null ? 'Only a person resumes it.' : 'It ends by itself; nothing is lost until then.';
+  const end =
+    probeAtMs === null
+      ? 'Only a person resumes it.'
+      : 'The worker tries again by itself, and nothing is lost until then.';
   return `Nothing is bought: the account is paused since ${shortTime(isoTime(sinceMs))} by ${openedBy} (${why}). ${end}`;
 }
 

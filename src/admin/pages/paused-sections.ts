@@ -26,7 +26,7 @@ export function pausedScopes({ read, clock, forms }: PageSources, context: FormC
   const others = pauses.length - shown.length;
   return html`<section aria-labelledby="pauses"><h2 id="pauses">Paused</h2>
 ${table('Paused scopes', header, rows)}
-${shown.some(({ probeAtMs }) => probeAtMs !== null) ? html`<p>A pause with a next try ends by itself when that try succeeds. Nothing is lost until then, and nothing has to be done, unless you can remove the cause.</p>` : null}
+${shown.some(({ probeAtMs }) => probeAtMs !== null) ? html`<p>A pause with a next try ends by itself when that try succeeds. Nothing is lost until then. If you can remove its cause, such as an empty balance or a key that is not accepted, do so.</p>` : null}
 ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}</section>`;
 }
 

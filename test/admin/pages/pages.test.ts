@@ -27,13 +27,18 @@ async function fillWithHtml(place: Installation): Promise<void> {
   await store.close();
 }
 
-async function fillMany(place: Installation): Promise<void> {
+async function acceptOrders(place: Installation, ids: readonly string[]): Promise<void> {
   const store = openOutbox(place);
-  const ids = Array.from({ length: 450 }, (_, index) => String(index + 1));
   const lines = ids.map((id) => line(id, '1', { variant: 'steam-10', quantity: 1 }));
   await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
   await store.close();
 }
+
+const fillMany = (place: Installation): Promise<void> =>
+  acceptOrders(
+    place,
+    Array.from({ length: 450 }, (_, index) => String(index + 1)),
+  );
 
 const hrefOf = (text: string, rel: string): string =>
   new RegExp(`href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -98,13 +103,7 @@ describe('the pages', () => {
   });
 
   it('mark text that begins like a formula', async () => {
-    const fill = async (place: Installation): Promise<void> => {
-      const store = openOutbox(place);
-      const lines = [line('=1+1', '1', { variant: 'steam-10', quantity: 1 })];
-      await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
-      await store.close();
-    };
-    const { ask } = await startPages({ ...local, fill });
+    const { ask } = await startPages({ ...local, fill: (place) => acceptOrders(place, ['=1+1']) });
     expect((await ask('/export/orders.csv')).text).toContain("'=1+1");
   });
 
@@ -141,13 +140,7 @@ describe('the pages', () => {
   });
 
   it('say of an order that waits that it is sent by itself', async () => {
-    const fill = async (place: Installation): Promise<void> => {
-      const store = openOutbox(place);
-      const lines = [line('2001', '1', { variant: 'steam-10', quantity: 1 })];
-      await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
-      await store.close();
-    };
-    const { ask } = await startPages({ ...local, fill });
+    const { ask } = await startPages({ ...local, fill: (place) => acceptOrders(place, ['2001']) });
     const { text } = await ask('/orders/shop1/2001');
     expect(text).toContain('Nothing of it is bought yet. The worker sends it by itself');
     expect(text).toContain('ordered at the supplier, due');

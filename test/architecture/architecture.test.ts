@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { importsOf } from './imports.ts';
+import { folderPairs, importsOf } from '../../scripts/imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const src = join(root, 'src');
@@ -34,6 +34,9 @@ const rules: Readonly<Record<string, Rule>> = {
   sandbox: { modules: [] },
   'main.ts': { modules: ['cli'], packages: [] },
 };
+
+/** In these no two folders import each other. */
+const modulesWithoutPairs = ['app', 'config', 'intake', 'ops', 'submit', 'wholesale'];
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => {
@@ -117,6 +120,11 @@ describe('the modules of src/', () => {
 
   it('have no import cycle, also none between types', () => {
     expect(importCycles()).toEqual([]);
+  });
+
+  it('have no two folders that import each other', () => {
+    const pairs = folderPairs(src).filter(({ module }) => modulesWithoutPairs.includes(module));
+    expect(pairs.map(({ folders }) => folders.join(' and '))).toEqual([]);
   });
 
   it('each have a row in the table of docs/architecture.md', () => {

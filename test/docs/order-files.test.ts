@@ -6,9 +6,9 @@ import { csvColumns } from '../../src/intake/orders/settings.ts';
 import { readDocument } from '../intake/orders/read-document.ts';
 import { examplesIn, projectRoot } from './shell-commands.ts';
 
-describe('the order files in the README', () => {
+describe('docs/order-files.md', () => {
   it('show a valid order with a line of each operation', () => {
-    const { lines, ...head } = examplesIn('README.md', 'json')
+    const { lines, ...head } = examplesIn('docs/order-files.md', 'json')
       .map((text) => JSON.parse(text))
       .find((example) => 'not_after' in example);
     orderHeadSchema.parse(head);
@@ -17,7 +17,7 @@ describe('the order files in the README', () => {
   });
 
   it('show first a CSV file of three columns: a sample, of which each row is accepted', async () => {
-    const [csv = ''] = examplesIn('README.md', 'csv');
+    const [csv = ''] = examplesIn('docs/order-files.md', 'csv');
     expect(csv.split('\n')[0]?.split(',')).toHaveLength(3);
     expect(csv.trim()).toBe(readFileSync(join(projectRoot, 'data/samples/7-three-columns.csv'), 'utf8').trim());
     const { lines, rejections } = await readDocument(csv, 'csv');
@@ -25,7 +25,7 @@ describe('the order files in the README', () => {
   });
 
   it('name every column that a CSV file may have', () => {
-    const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8');
-    expect(csvColumns.filter((column) => !readme.includes(`\`${column}\``))).toEqual([]);
+    const page = readFileSync(join(projectRoot, 'docs/order-files.md'), 'utf8');
+    expect(csvColumns.filter((column) => !page.includes(`\`${column}\``))).toEqual([]);
   });
 });

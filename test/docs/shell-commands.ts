@@ -9,7 +9,8 @@ export interface ShellCommand {
   readonly text: string;
 }
 
-const pages = (): string[] => [
+/** The pages for users, relative to the project. */
+export const pages = (): string[] => [
   'README.md',
   'CONTRIBUTING.md',
   'data/README.md',

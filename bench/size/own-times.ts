@@ -1,4 +1,4 @@
-import { openReader } from '../../src/store/read/sqlite-reader.ts';
+import { openReader } from '../../src/store/read/outbox-reader.ts';
 import { median } from '../support/row.ts';
 
 const rounds = 5;

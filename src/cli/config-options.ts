@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { databaseName, type LoadedConfig } from '../config/config.ts';
 import type { ConfigSources } from '../config/config-file.ts';
 import { readDataDir } from '../config/data-dir.ts';
-import { openReader } from '../store/read/sqlite-reader.ts';
+import { openReader } from '../store/read/outbox-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
 export interface ConfigOptions {

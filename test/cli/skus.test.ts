@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { SqliteOutboxReader } from '../../src/store/read/sqlite-reader.ts';
+import { OutboxReader } from '../../src/store/read/outbox-reader.ts';
 import { Installation } from '../support/worker-process.ts';
 import { shopifyOrder, startShops, wooOrder } from '../storefronts/storefront-shops.ts';
 
@@ -152,7 +152,7 @@ describe('order-sync skus check', () => {
     );
     await shops.shopify(shopifyOrder());
     const { read } = shops.outbox.store;
-    expect(read).toBeInstanceOf(SqliteOutboxReader);
+    expect(read).toBeInstanceOf(OutboxReader);
     expect(read.skuSightings('woo')).toMatchObject([
       { sku: 'SHIRT', unmappedOrders: 2, boughtLines: 0, lastOrderId: '2' },
       { sku: '', unmappedOrders: 1 },

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { resolutions } from '../../core/entry/operator-decision.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
-import type { EntryDetail } from '../../store/read/outbox-reader.ts';
+import type { EntryDetail } from '../../store/read/order-detail.ts';
 import { choiceInput, textInput, type OfferedAction } from './form-parts.ts';
 
 /** What a person may do to an entry now, as forms: what `allowedActions` says, and nothing else. */

@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import { mostInRun, type BulkAction, type BulkFilter } from '../../core/entry/bulk.ts';
 import type { BulkResult } from '../../store/operator/operator.ts';
-import type { OrderDetail, OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { OrderDetail } from '../../store/read/order-detail.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { BulkPreview } from '../bulk-run.ts';
 import type { FormContext } from '../pages/action-forms.ts';
 import type { Html } from '../pages/html.ts';

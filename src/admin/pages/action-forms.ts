@@ -1,5 +1,5 @@
 import type { Attention } from '../../store/read/attention.ts';
-import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { PauseEffect } from '../../store/read/pause-effects.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
 import type { Html } from './html.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { placeOf, type Attention, type AttentionFilter } from '../../store/read/attention.ts';
-import type { EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';
 import { asked, filterForm, paging } from './list-parts.ts';

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
-import type { OrderFilter, OrderSummary, OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { OrderFilter, OrderSummary } from '../../store/read/list-orders.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { stateCounts } from './orders-page.ts';
 
 /** So many orders are read at once: others wait meanwhile. */

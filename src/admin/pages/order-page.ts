@@ -5,7 +5,7 @@ import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/results.ts';
-import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';
 import { asked, paging } from './list-parts.ts';

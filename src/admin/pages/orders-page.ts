@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { entryStates } from '../../core/entry/states.ts';
-import type { OrderFilter, OrderSummary } from '../../store/read/outbox-reader.ts';
+import type { OrderFilter, OrderSummary } from '../../store/read/list-orders.ts';
 import type { FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';
 import { addressWith, asked, filterForm, oneOf, paging } from './list-parts.ts';

@@ -9,7 +9,7 @@ import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import { shortTime } from '../../core/time/time-text.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail } from '../../store/read/call-log.ts';
-import type { EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { PageRequest } from '../../store/read/page.ts';
 import {
   addAnswerOptions,

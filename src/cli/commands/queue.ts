@@ -4,7 +4,7 @@ import { entryStates } from '../../core/entry/states.ts';
 import type { PauseView } from '../../core/entry/queue-explanation.ts';
 import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
-import type { PausedSink } from '../../store/read/sink-pauses.ts';
+import type { PausedSink } from '../../store/read/delivery-list.ts';
 import { attentionTable, attentionTotal } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';

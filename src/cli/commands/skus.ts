@@ -4,7 +4,7 @@ import type { SkuMap } from '../../core/order/sku.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
-import { openReader } from '../../store/read/sqlite-reader.ts';
+import { openReader } from '../../store/read/outbox-reader.ts';
 import { checkSku, type CatalogueFacts } from '../../wholesale/catalogue/check-sku.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';

@@ -1,4 +1,5 @@
 import type { AttentionKind } from '../read/attention.ts';
+import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a check that fails. */
 export interface AlertCondition {
@@ -20,13 +21,68 @@ export interface AlertRow {
   readonly whatToDo: string;
 }
 
+/** What was posted to an alert endpoint. */
+interface Told {
+  readonly conditions: readonly AlertCondition[];
+  readonly nextAtMs: number;
+}
+
+const selectRows = statementOf<[number], Omit<AlertRow, 'sinceMs'> & { since: string }>(
+  'SELECT kind, id, source, order_id AS orderId, code, since, what_to_do AS whatToDo FROM outbox_attention LIMIT ?',
+);
+const selectTold = statementOf<[string], AlertCondition>(
+  'SELECT condition, count, newest_ms AS newestMs FROM alerts_told WHERE endpoint = ?',
+);
+const selectNextAt = statementOf<[string], { atMs: number }>(
+  'SELECT next_at_ms AS atMs FROM alert_endpoints WHERE endpoint = ?',
+);
+const forgetTold = statementOf<[string], never>('DELETE FROM alerts_told WHERE endpoint = ?');
+const insertTold = statementOf<AlertCondition & { endpoint: string }, never>(
+  'INSERT INTO alerts_told (endpoint, condition, count, newest_ms) VALUES (:endpoint, :condition, :count, :newestMs)',
+);
+const setNextAt = statementOf<{ endpoint: string; nextAtMs: number }, never>(
+  `INSERT INTO alert_endpoints (endpoint, next_at_ms) VALUES (:endpoint, :nextAtMs)
+   ON CONFLICT (endpoint) DO UPDATE SET next_at_ms = excluded.next_at_ms`,
+);
+const keepOnly = ['alerts_told', 'alert_endpoints'].map((table) =>
+  statementOf<[string], never>(`DELETE FROM ${table} WHERE endpoint NOT IN (SELECT value FROM json_each(?))`),
+);
+
 /** What was posted to the alert endpoints. */
-export interface Alerts {
+export class Alerts {
+  readonly #database: Sqlite;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+  }
+
   /** The rows of the attention list, those that matter most before the others; `complete`: there are no more. */
-  rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }>;
-  told(endpoint: string): Promise<{ readonly conditions: readonly AlertCondition[]; readonly nextAtMs: number }>;
+  async rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {
+    const rows = selectRows(this.#database).all(atMost + 1);
+    return {
+      rows: rows.slice(0, atMost).map(({ since, ...row }) => ({ ...row, sinceMs: Date.parse(since) })),
+      complete: rows.length <= atMost,
+    };
+  }
+
+  async told(endpoint: string): Promise<Told> {
+    const conditions = selectTold(this.#database).all(endpoint);
+    return { conditions, nextAtMs: selectNextAt(this.#database).get(endpoint)?.atMs ?? 0 };
+  }
+
   /** Replaces what is known to have been posted to an endpoint. */
-  record(told: { endpoint: string; conditions: readonly AlertCondition[]; nextAtMs: number }): Promise<void>;
+  async record({ endpoint, conditions, nextAtMs }: Told & { endpoint: string }): Promise<void> {
+    inTransaction(this.#database, () => {
+      forgetTold(this.#database).run(endpoint);
+      for (const posted of conditions) insertTold(this.#database).run({ ...posted, endpoint });
+      setNextAt(this.#database).run({ endpoint, nextAtMs });
+    });
+  }
+
   /** Forgets endpoints that are not configured any more. */
-  keep(endpoints: readonly string[]): Promise<void>;
+  async keep(endpoints: readonly string[]): Promise<void> {
+    inTransaction(this.#database, () => {
+      for (const keep of keepOnly) keep(this.#database).run(JSON.stringify(endpoints));
+    });
+  }
 }

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { never } from '../results/sink-states.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
@@ -48,6 +48,10 @@ export const openSinksSql = `WITH RECURSIVE sinks (sink) AS (
     SELECT (SELECT min(sink) FROM deliveries WHERE done_version < due_version AND sink > sinks.sink) FROM sinks WHERE sinks.sink IS NOT NULL)
   SELECT sink FROM sinks WHERE sink IS NOT NULL`;
 
+const selectOpen = statementOf<Place & { sink: string; limit: number }, Row>(openDeliveriesSql);
+const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, Row>(givenUpDeliveriesSql);
+const selectOpenSinks = statementOf<[], { sink: string }>(openSinksSql);
+
 interface Place {
   readonly afterMs: number;
   readonly afterId: number;
@@ -82,13 +86,12 @@ export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: P
 }
 
 function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place | null, limit: number): readonly Row[] {
-  const all = database.prepare<[Record<string, unknown>], Row>(openDeliveriesSql);
-  const sinks = sink === undefined ? database.prepare<[], string>(openSinksSql).pluck().all() : [sink];
+  const sinks = sink === undefined ? selectOpenSinks(database).all() : [{ sink }];
   const { afterMs, afterId, afterSink } = place ?? { afterMs: -1, afterId: -1, afterSink: '' };
   return (
     sinks
       // A result is often due at several sinks at the same time: the last row of the page before may be read once more.
-      .flatMap((name) => all.all({ afterMs, afterId, sink: name, limit: limit + 1 }))
+      .flatMap((one) => selectOpen(database).all({ afterMs, afterId, afterSink, ...one, limit: limit + 1 }))
       .filter((row) => row.dueMs > afterMs || row.requestId > afterId || row.sink > afterSink)
       .toSorted((a, b) => a.dueMs - b.dueMs || a.requestId - b.requestId || (a.sink < b.sink ? -1 : 1))
       .slice(0, limit)
@@ -97,7 +100,43 @@ function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place | nul
 
 function readGivenUp(database: Sqlite, { sink }: DeliveryFilter, place: Place | null, limit: number): readonly Row[] {
   const last = Number.MAX_SAFE_INTEGER;
-  return database
-    .prepare<[Record<string, unknown>], Row>(givenUpDeliveriesSql)
-    .all({ ...(place ?? { afterMs: last, afterId: last, afterSink: '' }), sink: sink ?? null, limit });
+  const { afterMs, afterId, afterSink } = place ?? { afterMs: last, afterId: last, afterSink: '' };
+  return selectGivenUp(database).all({ afterMs, afterId, afterSink, sink: sink ?? null, limit });
+}
+
+/** A sink that takes no results at the moment. */
+export interface PausedSink {
+  readonly sink: string;
+  /** A stable name, for example `http_503` or `ECONNREFUSED`. */
+  readonly reason: string;
+  readonly message: string;
+  readonly sinceMs: number;
+  readonly probeAtMs: number;
+  /** How many results wait for it, at most as many as are counted. */
+  readonly waiting: number;
+}
+
+/** How many waiting results of a sink are counted. */
+export const mostWaitingCounted = 100_000;
+
+const dueAt = (sink: string) => `(SELECT count(*) FROM (SELECT 1 FROM deliveries d
+  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${never} LIMIT +?))`;
+const countDue = statementOf<[string, number], { due: number }>(`SELECT ${dueAt('+?')} AS due`);
+const selectPauses = statementOf<[number], PausedSink>(
+  `SELECT sink, reason, message, since_ms AS sinceMs, probe_at_ms AS probeAtMs, ${dueAt('p.sink')} AS waiting
+   FROM sink_pauses p ORDER BY since_ms, sink`,
+);
+
+/** How many results wait for each of these sinks, at most so many of each. */
+export function readDueResults(
+  database: Sqlite,
+  sinks: readonly string[],
+  atMost: number,
+): ReadonlyMap<string, number> {
+  return new Map(sinks.map((sink) => [sink, countDue(database).get(sink, atMost)?.due ?? 0]));
+}
+
+/** The paused sinks, the oldest pause first. */
+export function readSinkPauses(database: Sqlite): readonly PausedSink[] {
+  return selectPauses(database).all(mostWaitingCounted);
 }

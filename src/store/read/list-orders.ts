@@ -1,10 +1,32 @@
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
-import { findOrders } from '../search/find-orders.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { entriesBy, inState, readSources, sourceOfLane } from './states-by-source.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
-import type { OrderFilter, OrderSummary } from './outbox-reader.ts';
+import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
+import { findOrders } from './find-orders.ts';
+
+export interface OrderFilter {
+  readonly state?: EntryState;
+  readonly source?: string;
+  /** See `findOrders`. */
+  readonly search?: string;
+  /** Only orders that stand in the attention list. */
+  readonly attention?: boolean;
+  readonly limit: number;
+  /** Continues after the order of this id (descending). */
+  readonly beforeId?: number;
+}
+
+export interface OrderSummary {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: number;
+  readonly states: Readonly<Partial<Record<EntryState, number>>>;
+  readonly rejectedLines: number;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+}
 
 interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
   readonly receivedAtMs: number;
@@ -127,7 +149,7 @@ function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
   return recent.length === filter.limit ? recent : idsFrom(database, ofSource, filter);
 }
 
-/** See `OutboxReader.listOrders`. */
+/** Orders, the newest first. */
 export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
   return selectSummaries(database)
     .all(JSON.stringify(idsOf(database, filter)))

@@ -1,36 +1,99 @@
 import { isoTime } from '../../core/clock.ts';
+import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import { mayBeBought } from '../../core/entry/may-be-bought.ts';
+import type { EntryState } from '../../core/entry/states.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import { orderedText } from '../../core/order/purchase.ts';
+import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import { productScope } from '../../core/scopes/scope.ts';
-import { assert } from '../../core/order-sync-error.ts';
 import { rejectionColumns } from '../intake/files.ts';
 import type { Rejection } from '../intake/intake.ts';
-import type { Sqlite } from '../sqlite/database.ts';
-import { orderedText } from '../../core/order/purchase.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { purchaseFactsOf, readAfterLossUntil } from '../sqlite/lost-outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
 import type { Pause } from '../submission/submission.ts';
 import type { AttemptDetail } from './call-log.ts';
-import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
+import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 import { dueStates } from './queue-facts.ts';
+
+/** What people are shown of an entry. */
+export interface EntryDetail {
+  readonly reference: string;
+  readonly lineId: string;
+  readonly operation: Operation;
+  /** The purchase in words, for example `2 x steam-10 in USD`. */
+  readonly asked: string;
+  readonly state: EntryState;
+  /** An attempt may have been processed, and nothing has settled it yet. */
+  readonly outcomeUnknown: boolean;
+  /** Something of it may be bought, also by an outbox that was lost. */
+  readonly mayBeBought: boolean;
+  readonly heldFrom: EntryState | null;
+  /** Other entries took its place: the line is judged by those. */
+  readonly replaced: boolean;
+  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
+  readonly hasOtherId: boolean;
+  readonly nextAttemptAt: string | null;
+  readonly nextStep: 'send' | 'lookup';
+  /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
+  readonly awaitsRecheck: AwaitedRecheck | null;
+  /** The pauses that keep its next call from being made. */
+  readonly pausedBy: readonly { readonly scope: string; readonly reason: string; readonly since: string }[];
+  /** The product that it buys, as a scope; null for a cancel. */
+  readonly product: string | null;
+  /** How many entries of its product have an unknown outcome, itself included. */
+  readonly unknownOfProduct: number;
+  readonly orderNumber: string | null;
+  readonly cost: string | null;
+  readonly currency: string | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly reviewReason: string | null;
+  readonly unitCount: number;
+  /** When its units were shredded; null: they are there, or there are none. */
+  readonly shreddedAt: string | null;
+  /** How many units nobody has of what a person found to be bought. */
+  readonly unitsMissing: number;
+  readonly attempts: readonly AttemptDetail[];
+}
+
+/** One decision: who decided what about which subject (a reference, or the order itself), and why. */
+export interface AuditDetail {
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly reason: string;
+}
+
+export interface DeliveryDetail {
+  readonly sink: string;
+  readonly done: boolean;
+  readonly doneAt: string | null;
+  readonly lastError: string | null;
+  /** It failed for days. The worker tries it again only when a person asks, or when the result changes. */
+  readonly givenUpAt: string | null;
+}
+
+export interface OrderDetail {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+  readonly entries: readonly EntryDetail[];
+  readonly rejections: readonly Rejection[];
+  readonly deliveries: readonly DeliveryDetail[];
+  /** What people and callers decided about it, oldest first. */
+  readonly audit: readonly AuditDetail[];
+}
 
 const shownDecisions = 1000;
 const shownRejections = 1000;
 
-function attemptsOf(database: Sqlite, reference: string): readonly AttemptDetail[] {
-  return database
-    .prepare<[string], Omit<AttemptDetail, 'sent'> & { sent: number | null }>(
-      `SELECT number, purpose, key_name AS keyName, opened_at AS openedAt, closed_at AS closedAt, sent, outcome,
-         http_status AS httpStatus, error_code AS errorCode, error_message AS errorMessage, duration_ms AS durationMs
-       FROM attempt_log WHERE reference = ? ORDER BY number`,
-    )
-    .all(reference)
-    .map((attempt) => ({ ...attempt, sent: attempt.sent === null ? null : attempt.sent === 1 }));
-}
-
-/** The purchase in words, for example `2 x steam-10 in USD`. */
 type ShownRow = EntryRow & {
   readonly shop_line_id: string;
   readonly lane: string;
@@ -38,6 +101,47 @@ type ShownRow = EntryRow & {
   readonly recheck_since_ms: number | null;
   readonly recheck_problem: string | null;
 };
+type FoundOrder = Pick<OrderDetail, 'id' | 'source' | 'orderId'>;
+
+const selectOfId = statementOf<[string], FoundOrder>(
+  `${everySource} SELECT r.id, r.source, r.order_id AS orderId FROM sources s
+   JOIN requests r ON r.source = s.source AND r.order_id = ? ORDER BY r.id DESC LIMIT 11`,
+);
+const selectOfShop = statementOf<[string, string], FoundOrder & { version: number }>(
+  'SELECT id, source, order_id AS orderId, version FROM requests WHERE source = ? AND order_id = ?',
+);
+const selectOfEntry = statementOf<[string], { id: number }>(
+  'SELECT l.request_id AS id FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+);
+const selectVersions = statementOf<[string], { id: number; version: number }>(
+  'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
+);
+const selectOrder = statementOf<[number], FoundOrder & { receivedAtMs: number; updatedAtMs: number }>(
+  `SELECT id, source, order_id AS orderId, received_at_ms AS receivedAtMs, updated_at_ms AS updatedAtMs
+   FROM requests WHERE id = ?`,
+);
+const selectEntries = statementOf<[number], ShownRow>(
+  `SELECT e.*, l.line_id AS shop_line_id, l.same_as, o.recheck_since_ms, o.recheck_problem
+   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+   LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
+   WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
+);
+const selectAttempts = statementOf<[string], Omit<AttemptDetail, 'sent'> & { sent: number | null }>(
+  `SELECT number, purpose, key_name AS keyName, opened_at AS openedAt, closed_at AS closedAt, sent, outcome,
+     http_status AS httpStatus, error_code AS errorCode, error_message AS errorMessage, duration_ms AS durationMs
+   FROM attempt_log WHERE reference = ? ORDER BY number`,
+);
+const selectRejections = statementOf<[string, string], Rejection>(
+  `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownRejections}`,
+);
+const selectDeliveries = statementOf<[string, string], Omit<DeliveryDetail, 'done'> & { done: number }>(
+  `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
+   FROM delivery_log WHERE source = ? AND order_id = ?`,
+);
+const selectAudit = statementOf<[string], AuditDetail>(
+  `SELECT at, actor, action, subject, reason FROM audit_log
+   WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ${shownDecisions}`,
+);
 
 /** What decides, beside its own row, what an entry waits for and what may be done to it. */
 interface EntryContext {
@@ -112,56 +216,63 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): Entr
     unitCount: row.unit_count,
     shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),
     unitsMissing: row.units_missing,
-    attempts: attemptsOf(database, row.reference),
+    attempts: selectAttempts(database)
+      .all(row.reference)
+      .map((attempt) => ({ ...attempt, sent: attempt.sent === null ? null : attempt.sent === 1 })),
   };
 }
 
 /** Everything about one order: its entries with every attempt, its rejections, its deliveries and its audit entries. */
-export function readOrderDetail(database: Sqlite, requestId: number): OrderDetail {
-  const request = database
-    .prepare<[number], { source: string; orderId: string; receivedAtMs: number; updatedAtMs: number }>(
-      `SELECT source, order_id AS orderId, received_at_ms AS receivedAtMs, updated_at_ms AS updatedAtMs
-       FROM requests WHERE id = ?`,
-    )
-    .get(requestId);
-  assert(request !== undefined, `request ${requestId} exists`);
-  const { source, orderId } = request;
-  const entries = database
-    .prepare<[number], ShownRow>(
-      `SELECT e.*, l.line_id AS shop_line_id, l.same_as, o.recheck_since_ms, o.recheck_problem
-       FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
-       LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
-       WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
-    )
-    .all(requestId);
+function readOrderDetail(database: Sqlite, requestId: number): OrderDetail {
+  const order = selectOrder(database).get(requestId);
+  assert(order !== undefined, `request ${requestId} exists`);
+  const { receivedAtMs, updatedAtMs, ...found } = order;
+  const { source, orderId } = found;
+  const entries = selectEntries(database).all(requestId);
   const context = readEntryContext(database);
-  const rejections = database
-    .prepare<[string, string], Rejection>(
-      `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownRejections}`,
-    )
-    .all(source, orderId);
-  const deliveries = database
-    .prepare<[string, string], Omit<DeliveryDetail, 'done'> & { done: number }>(
-      `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
-       FROM delivery_log WHERE source = ? AND order_id = ?`,
-    )
-    .all(source, orderId);
   const subjects = [`${source}/${orderId}`, ...entries.map((row) => row.reference)];
-  const audit = database
-    .prepare<[string], AuditDetail>(
-      `SELECT at, actor, action, subject, reason FROM audit_log
-       WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ${shownDecisions}`,
-    )
-    .all(JSON.stringify(subjects));
+  const deliveries = selectDeliveries(database).all(source, orderId);
   return {
-    id: requestId,
-    source,
-    orderId,
-    receivedAt: isoTime(request.receivedAtMs),
-    updatedAt: isoTime(request.updatedAtMs),
+    ...found,
+    receivedAt: isoTime(receivedAtMs),
+    updatedAt: isoTime(updatedAtMs),
     entries: entries.map((row) => entryFrom(database, row, context)),
-    rejections,
-    audit,
+    rejections: selectRejections(database).all(source, orderId),
+    audit: selectAudit(database).all(JSON.stringify(subjects)),
     deliveries: deliveries.map((delivery) => ({ ...delivery, done: delivery.done === 1 })),
   };
+}
+
+/** @throws OrderSyncError USAGE when several shops have an order of that id and none was named */
+export function showOrder(database: Sqlite, source: string | null, orderId: string): OrderDetail | null {
+  const found = source === null ? selectOfId(database).all(orderId) : selectOfShop(database).all(source, orderId);
+  if (found.length > 1) {
+    const sources = found.map((order) => order.source);
+    throw new OrderSyncError('USAGE', `Order ${orderId} exists in several sources: ${sources.join(', ')}`, {
+      hint: `name one of them: --source ${sources[0]}`,
+    });
+  }
+  return found[0] === undefined ? null : readOrderDetail(database, found[0].id);
+}
+
+/** The order of an entry; null for a reference that is not known. */
+export function showEntry(database: Sqlite, reference: string): OrderDetail | null {
+  const found = selectOfEntry(database).get(reference);
+  return found === undefined ? null : readOrderDetail(database, found.id);
+}
+
+/** An order, and the version of its result, which rises when the result changes. */
+export function findOrder(
+  database: Sqlite,
+  source: string,
+  orderId: string,
+): { readonly requestId: number; readonly version: number } | null {
+  const found = selectOfShop(database).get(source, orderId);
+  return found === undefined ? null : { requestId: found.id, version: found.version };
+}
+
+/** The versions of the results of these requests. At most some hundreds at once. */
+export function readResultVersions(database: Sqlite, requestIds: readonly number[]): ReadonlyMap<number, number> {
+  const rows = selectVersions(database).all(JSON.stringify(requestIds));
+  return new Map(rows.map(({ id, version }) => [id, version]));
 }

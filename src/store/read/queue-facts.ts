@@ -4,7 +4,7 @@ import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../intake/lanes.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
 import { holdUp, pauseEffects, type PauseEffect } from './pause-effects.ts';
 import { countOf, readSendGroups } from './send-groups.ts';
@@ -53,24 +53,23 @@ export interface QueuedEntry {
   readonly awaitsRecheck: AwaitedRecheck | null;
 }
 
+const selectCounts = statementOf<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
+  `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
+     (SELECT count(*) FROM entries WHERE state = 'unknown')
+        + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown`,
+);
+const selectRateLimited = statementOf<[], { keyName: string; atMs: number }>(
+  'SELECT key_name AS keyName, rate_limited_at_ms AS atMs FROM wholesale_keys WHERE rate_limited_at_ms IS NOT NULL',
+);
+
 export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: number): QueueFacts {
   const groups = readSendGroups(database, nowMs);
   const pauses = readPauses(database);
   const isPaused = holdUp(pauses);
   const allowed = groups.filter((group) => !isPaused(group));
-  const counts = database
-    .prepare<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
-      `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
-         (SELECT count(*) FROM entries WHERE state = 'unknown')
-            + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown`,
-    )
-    .get();
+  const counts = selectCounts(database).get();
   assert(counts !== undefined, 'a count is always one row');
-  const rateLimited = database
-    .prepare<[], { keyName: string; atMs: number }>(
-      'SELECT key_name AS keyName, rate_limited_at_ms AS atMs FROM wholesale_keys WHERE rate_limited_at_ms IS NOT NULL',
-    )
-    .all();
+  const rateLimited = selectRateLimited(database).all();
   return {
     pauses: pauses.length === 0 ? [] : pauseEffects(database, pauses, groups),
     lanes: allowed
@@ -98,24 +97,24 @@ interface QueuedRow extends Omit<QueuedEntry, 'replacedBy' | 'awaitsRecheck'> {
   readonly recheckProblem: string | null;
 }
 
-/** Null for a reference that is not known. */
+const selectQueued = statementOf<[string], QueuedRow>(
+  `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
+     e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason, 0 AS before,
+     (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.variant IS e.variant AND u.plan IS e.plan
+        AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
+     CASE WHEN e.replaced = 1 THEN (SELECT json_group_array(n.reference) FROM entries n WHERE n.line_id = e.line_id
+        AND n.generation > e.generation) END AS replacedBy,
+     (SELECT o.reference FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id AND o.iccid IS NOT NULL
+        AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed') ORDER BY o.id LIMIT 1) AS blockedBy,
+     w.recheck_since_ms AS recheckSinceMs, w.recheck_problem AS recheckProblem
+   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+   LEFT JOIN storefront_orders w ON w.source = r.source AND w.order_id = r.order_id AND w.recheck_since_ms IS NOT NULL
+     AND e.due_before_recheck_ms IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
+);
+
+/** The place of one entry in its queue; null for a reference that is not known. */
 export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntry | null {
-  const row = database
-    .prepare<[string], QueuedRow>(
-      `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
-         e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason, 0 AS before,
-         (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.variant IS e.variant AND u.plan IS e.plan
-            AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
-         CASE WHEN e.replaced = 1 THEN (SELECT json_group_array(n.reference) FROM entries n WHERE n.line_id = e.line_id
-            AND n.generation > e.generation) END AS replacedBy,
-         (SELECT o.reference FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id AND o.iccid IS NOT NULL
-            AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed') ORDER BY o.id LIMIT 1) AS blockedBy,
-         w.recheck_since_ms AS recheckSinceMs, w.recheck_problem AS recheckProblem
-       FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
-       LEFT JOIN storefront_orders w ON w.source = r.source AND w.order_id = r.order_id AND w.recheck_since_ms IS NOT NULL
-         AND e.due_before_recheck_ms IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
-    )
-    .get(reference);
+  const row = selectQueued(database).get(reference);
   if (row === undefined) return null;
   const { id, replacedBy, recheckSinceMs, recheckProblem, ...entry } = row;
   const before = countBefore(database, { id, ...entry });

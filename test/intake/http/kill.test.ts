@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openReader } from '../../../src/store/read/sqlite-reader.ts';
+import { openReader } from '../../../src/store/read/outbox-reader.ts';
 import { Installation, type WorkerProcess, projectRoot } from '../../support/worker-process.ts';
 import { token } from './running-intake-config.ts';
 import { order } from './running-intake.ts';

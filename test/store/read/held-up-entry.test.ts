@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EntryDetail } from '../../../src/store/read/outbox-reader.ts';
+import type { EntryDetail } from '../../../src/store/read/order-detail.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;

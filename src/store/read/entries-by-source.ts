@@ -1,6 +1,10 @@
 import type { EntryState } from '../../core/entry/states.ts';
-import { everySource } from '../search/find-orders.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+
+/** The sources of orders, found by going from one to the next: they are few, and no index knows an order id alone. */
+export const everySource = `WITH RECURSIVE sources (source) AS (
+  SELECT min(source) FROM requests
+  UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)`;
 
 const selectSources = statementOf<[], string>(`${everySource} SELECT source FROM sources WHERE source IS NOT NULL`);
 
@@ -20,19 +24,3 @@ export const inState = (state: EntryState): string =>
   state === 'pending' ? "e.state = 'pending'" : `e.state = '${state}' AND e.state <> 'pending'`;
 
 export const sourceOfLane = "substr(e.lane, 1, instr(e.lane, '|') - 1)";
-
-const oldestOf = (state: EntryState) =>
-  statementOf<[string], { at: number }>(
-    `SELECT e.created_at_ms AS at FROM ${entriesBy(state)} WHERE ${inState(state)} AND ${sourceOfLane} = ?
-     ORDER BY e.created_at_ms LIMIT 1`,
-  );
-const selectOldest = (['pending', 'sending', 'waiting', 'unknown', 'placed'] as const).map(oldestOf);
-
-/** When the oldest entry for which the worker has something to do came in; null when there is none. */
-export function readOldestOpen(database: Sqlite): number | null {
-  const times = readSources(database).flatMap((source) =>
-    selectOldest.map((oldest) => oldest(database).get(source)?.at),
-  );
-  const found = times.filter((at) => at !== undefined);
-  return found.length === 0 ? null : Math.min(...found);
-}

@@ -1,15 +1,11 @@
 import { wordsOf } from '../../core/order/search-words.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { everySource } from './entries-by-source.ts';
 
 /** So many matches of each kind are looked at, the newest first where that is known. */
 const mostMatches = 10_000;
 /** A beginning of fewer characters matches too much to be of use. */
 const shortestBeginning = 3;
-
-/** The sources of orders, found by going from one to the next: they are few, and no index knows an order id alone. */
-export const everySource = `WITH RECURSIVE sources (source) AS (
-  SELECT min(source) FROM requests
-  UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)`;
 
 type Matches = (database: Sqlite) => { all(...values: (string | number)[]): unknown[] };
 const matches = (sql: string): Matches => {

@@ -1,0 +1,45 @@
+import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
+import { never } from '../results/sink-states.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { readStateCounts } from '../sqlite/entry-counts.ts';
+import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
+
+/** What the worker still has to do. */
+export interface Backlog {
+  readonly open: number;
+  /** When the oldest of them came in; null: there is none. */
+  readonly oldestOpenMs: number | null;
+  readonly dueDeliveries: number;
+}
+
+const openStates: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unknown', 'placed'];
+
+/** A delivery that was given up is due never. */
+const countDueDeliveries = statementOf<[], { count: number }>(
+  `SELECT count(*) AS count FROM deliveries WHERE done_version < due_version AND due_at_ms < ${never}`,
+);
+const selectOldest = openStates.map((state) =>
+  statementOf<[string], { at: number }>(
+    `SELECT e.created_at_ms AS at FROM ${entriesBy(state)} WHERE ${inState(state)} AND ${sourceOfLane} = ?
+     ORDER BY e.created_at_ms LIMIT 1`,
+  ),
+);
+
+/** How many entries are in each state. */
+export function readCounts(database: Sqlite): Readonly<Record<EntryState, number>> {
+  const counts = zeroCounts();
+  for (const { state, count } of readStateCounts(database)) counts[state] = count;
+  return counts;
+}
+
+export function readBacklog(database: Sqlite): Backlog {
+  const counts = readCounts(database);
+  const oldest = readSources(database).flatMap((source) =>
+    selectOldest.flatMap((select) => select(database).get(source)?.at ?? []),
+  );
+  return {
+    open: openStates.reduce((sum, state) => sum + counts[state], 0),
+    oldestOpenMs: oldest.length === 0 ? null : Math.min(...oldest),
+    dueDeliveries: countDueDeliveries(database).get()?.count ?? 0,
+  };
+}

@@ -9,7 +9,7 @@ import { readSandboxSection } from './sandbox-section.ts';
 export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   const loaded = loadConfig(sourcesOf(options));
   readWire(loaded.config.wholesale.wire);
-  if (loaded.config.results.customer !== null) readTemplates(loaded.config.results.customer);
+  if (loaded.config.results.customer !== null) readTemplates(loaded.config.results.customer.templates);
   if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
   return loaded;
 }

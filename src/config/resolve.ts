@@ -167,8 +167,8 @@ function toAlerts(alerts: ResolvedDocument['alerts'], secrets: Secrets): readonl
 
 function toCustomer(customer: CustomerDocument): ResultsSettings['customer'] {
   if (customer === undefined) return null;
-  const { language, templates = null, qr_png: qrPng, qr_svg: qrSvg } = customer;
-  return { language, templates, qrPng, qrSvg };
+  const { templates = null, qr_png: qrPng, qr_svg: qrSvg } = customer;
+  return { templates, qrPng, qrSvg };
 }
 
 function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookSettings | null {

@@ -78,19 +78,12 @@ export const results = z
     callbacks,
     customer: z
       .strictObject({
-        language: z
-          .string()
-          .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be the tag of a language, for example "de"')
-          .default('en')
-          .describe(
-            'The language of orders that name none of those that have templates: `en`, `de`, `es`, `ru`, `zh`, and those of `templates`.',
-          ),
         templates: z
           .string()
           .min(1)
           .max(4096)
           .optional()
-          .describe('A folder of templates in the place of those of the program: `<language>/<name>`.'),
+          .describe('A folder of templates in the place of those of the program, which are in English.'),
         qr_png: z
           .boolean()
           .default(false)

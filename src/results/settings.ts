@@ -17,8 +17,6 @@ export interface ResultsSettings {
 
 /** What the customer of an order reads. */
 export interface CustomerSettings {
-  /** The language of orders that name none, as a tag such as `de`. */
-  readonly language: string;
   /** The folder of changed templates, absolute; null: those of the program. */
   readonly templates: string | null;
   /** Whether each eSIM of a result has its QR code as `qr_png`, and as `qr_svg`. */

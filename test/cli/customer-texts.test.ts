@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { installation, runProgram, sandboxConfig } from './installation.ts';
 
-/** An installation whose English template of gift cards is this text. */
+/** An installation whose template of gift cards is this text. */
 function withTemplate(text: string) {
   const made = installation(
     (folder) => `${sandboxConfig(folder)}results: { customer: { templates: ${folder}/texts } }\n`,
   );
-  mkdirSync(join(made.folder, 'texts/en'), { recursive: true });
-  writeFileSync(join(made.folder, 'texts/en/gift_card.txt'), text);
+  mkdirSync(join(made.folder, 'texts'), { recursive: true });
+  writeFileSync(join(made.folder, 'texts/gift_card.txt'), text);
   return made;
 }
 
@@ -18,7 +18,7 @@ describe('a template with a mistake', () => {
     const made = withTemplate('{{code}}\n{{pni}}\n{{url}}\n');
     const { code, stderr } = await made.run('check-config');
     expect(code).toBe(3);
-    const place = join(made.folder, 'texts/en/gift_card.txt:2');
+    const place = join(made.folder, 'texts/gift_card.txt:2');
     expect(stderr).toContain(`${place} {{pni}} is not a known variable; did you mean "pin"?`);
     expect(stderr).toContain('docs/customer-texts.md');
   });

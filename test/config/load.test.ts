@@ -48,7 +48,7 @@ describe('loading a configuration', () => {
     expect(load(minimal).config.results.customer).toBeNull();
     const { config, cwd } = load(`${minimal}results: { customer: { templates: texts } }`);
     const templates = join(cwd, 'texts');
-    expect(config.results.customer).toEqual({ language: 'en', templates, qrPng: false, qrSvg: false });
+    expect(config.results.customer).toEqual({ templates, qrPng: false, qrSvg: false });
   });
 
   it('lets the environment override the file, and flags override both', () => {

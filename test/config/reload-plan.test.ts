@@ -37,7 +37,7 @@ intake:
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results:
   callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], events: [order.settled], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
-  customer: { language: de, templates: texts }
+  customer: { templates: texts }
 alerts: [{ name: ops, url: https://hooks.example.com/T1, secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
 admin: { tokens: [{ name: anna, role: operator, value: a-token-of-anna-0001 }] }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
@@ -57,7 +57,6 @@ const others: Record<string, string> = {
   'results.group': String(process.getgid?.()),
   header: 'X-Other',
   prefix: 'other',
-  language: 'es',
   currency: 'EUR',
   fallback_currency: 'GBP',
   not_after: '2030-01-01T00:00:00Z',

@@ -8,10 +8,10 @@ const marked = /<!-- variables -->\n[\s\S]*<!-- \/variables -->/;
 
 const headings: Readonly<Record<ScopeName, string>> = {
   order: 'Everywhere',
-  line: 'Within `{{#lines}}`, and in the file of a unit',
-  gift_card: 'Within `{{#gift_cards}}`, and in `gift_card.*`',
-  esim: 'Within `{{#esims}}`, and in `esim.*`',
-  top_up: 'Within `{{#top_ups}}`',
+  lines: 'Within `{{#lines}}`, and in the file of a unit',
+  gift_cards: 'Within `{{#gift_cards}}`, and in `gift_card.*`',
+  esims: 'Within `{{#esims}}`, and in `esim.*`',
+  top_ups: 'Within `{{#top_ups}}`',
 };
 const uses = {
   value: 'value',
@@ -19,17 +19,18 @@ const uses = {
   link: '`href` in HTML, value in text',
   picture: '`src` in HTML, condition in text',
   condition: 'condition only',
+  list: 'list',
 };
 
 /** A table for each section, with its variables and lists. */
 function renderScopes(): string {
-  const names: readonly ScopeName[] = ['order', 'line', 'gift_card', 'esim', 'top_up'];
+  const names: readonly ScopeName[] = ['order', 'lines', 'gift_cards', 'esims', 'top_ups'];
   return names
     .map((name) => {
-      const { variables, lists } = scopes[name];
-      const rows = Object.entries(variables).map(([key, { use, means }]) => `| \`${key}\` | ${uses[use]} | ${means} |`);
-      const listRows = Object.keys(lists).map((key) => `| \`${key}\` | list | the ${key.replaceAll('_', ' ')} |`);
-      return [`### ${headings[name]}`, '', '| name | use | means |', '|---|---|---|', ...rows, ...listRows].join('\n');
+      const rows = Object.entries(scopes[name]).map(
+        ([key, [use, means]]) => `| \`${key}\` | ${uses[use]} | ${means} |`,
+      );
+      return [`### ${headings[name]}`, '', '| name | use | means |', '|---|---|---|', ...rows].join('\n');
     })
     .join('\n\n');
 }

@@ -53,8 +53,6 @@ export interface ResultUnit extends Unit {
 
 /** What the customer of the order reads, ready to be sent or shown. */
 export interface CustomerText {
-  /** A language tag, for example `de`. */
-  readonly language: string;
   readonly text: string;
   /** A part of a page, without scripts and with all of its styles. */
   readonly html: string;

@@ -4,10 +4,10 @@ import { deliveredLines, type DeliveredLine } from '../../core/result/delivered-
 import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
 import type { ResultDocument, ResultUnit } from '../../core/result/result-document.ts';
 import type { CustomerSettings } from '../settings.ts';
-import { languageOf } from './language.ts';
 import { qrCodeOf, type QrCode } from './qr-code.ts';
 import { readTemplates } from './read-templates.ts';
-import { renderOrder, type Templates } from './templates.ts';
+import { renderOrder } from './render-order.ts';
+import type { Templates } from './template-variables.ts';
 
 /** A result with more units has neither text nor QR codes: nobody reads so many, and to make them would delay calls. */
 const mostUnits = 500;
@@ -16,14 +16,12 @@ const mostUnits = 500;
 export class CustomerTexts {
   readonly #settings: CustomerSettings;
   readonly #templates: Templates;
-  readonly #languages: ReadonlySet<string>;
   readonly #logger: Logger;
 
   /** @throws OrderSyncError CONFIG_INVALID when a template cannot be used */
   constructor(settings: CustomerSettings, logger: Logger) {
     this.#settings = settings;
-    this.#templates = readTemplates(settings);
-    this.#languages = new Set(this.#templates.keys());
+    this.#templates = readTemplates(settings.templates);
     this.#logger = logger;
   }
 
@@ -32,37 +30,27 @@ export class CustomerTexts {
     try {
       return await this.#withTexts(document, ordered);
     } catch (error) {
-      const subject = { source: document.source, order_id: document.order_id };
-      const advice = 'the text for the customer could not be written: the result has none';
-      this.#logger.error({ ...subject, ...placeOf(error) }, advice);
+      // Not its message, which may repeat a value, and codes are as good as money.
+      const kind = error instanceof Error ? error.name : typeof error;
+      const { source, order_id } = document;
+      const problem = 'the text for the customer could not be written: the result has none';
+      this.#logger.error({ source, order_id, kind }, problem);
       return document;
     }
   }
 
   async #withTexts(document: ResultDocument, ordered: OrderedEntries): Promise<ResultDocument> {
-    const { language: defaultLanguage, qrPng, qrSvg } = this.#settings;
+    const { qrPng, qrSvg } = this.#settings;
     const units = unitsOf(document);
     if (units.length > mostUnits) return { ...document, customer: null };
     const lines = deliveredLines(document, ordered);
     const qrCodes = await qrCodesOf(units);
-    const language = languageOf(document.metadata, this.#languages, defaultLanguage.toLowerCase());
-    const templates = this.#templates.get(language);
     const order = { orderId: document.order_id, lines };
-    const isWritten = hasNews(lines) && templates !== undefined;
     return {
       ...(qrPng || qrSvg ? withQrCodes(document, qrCodes, { qrPng, qrSvg }) : document),
-      customer: isWritten ? renderOrder(language, templates, order, qrCodes) : null,
+      customer: hasNews(lines) ? renderOrder(this.#templates, order, qrCodes) : null,
     };
   }
-}
-
-/** Where it was thrown. Not its message, which may repeat a value, and codes are as good as money. */
-function placeOf(error: unknown): { readonly kind: string; readonly at: string | null } {
-  if (!(error instanceof Error)) return { kind: typeof error, at: null };
-  const { name, message, stack = '' } = error;
-  const headline = `${name}: ${message}`;
-  const [, first] = stack.startsWith(headline) ? stack.slice(headline.length).split('\n') : [];
-  return { kind: name, at: first?.trim() ?? null };
 }
 
 /** Whether there is something that the customer can use, or is to wait for by hand. */

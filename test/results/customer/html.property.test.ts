@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Unit } from '../../../src/core/decision/order-answer.ts';
-import { renderOrder } from '../../../src/results/customer/templates.ts';
-import { elementsOf, emptyLine, languages, shownValues, templatesOf } from './rendering.ts';
+import { renderOrder } from '../../../src/results/customer/render-order.ts';
+import { elementsOf, emptyLine, programTemplates, shownValues } from './rendering.ts';
 
 /** What an attacker, or a careless supplier, would write in the place of a code. */
 const strange = [
@@ -49,9 +49,9 @@ interface Order {
   readonly esim: Unit;
 }
 
-function render(language: string, { orderId, card, esim }: Order) {
+function render({ orderId, card, esim }: Order) {
   const lines = [{ ...emptyLine, giftCards: [card], esims: [esim] }];
-  return renderOrder(language, templatesOf(language), { orderId, lines }, new Map());
+  return renderOrder(programTemplates, { orderId, lines }, new Map());
 }
 
 /** The addresses are links, or are not, by their own value; they are judged one by one. */
@@ -65,15 +65,16 @@ describe('no value of a unit', () => {
     esim: Object.fromEntries(esimFields.map((field) => [field, `esim ${field}`])),
   };
   const orders = fc.record({
-    language: fc.constantFrom(...languages),
-    order: fc.record({ orderId: value, card: record(cardFields), esim: record([...esimFields, 'apple_install_url']) }),
+    orderId: value,
+    card: record(cardFields),
+    esim: record([...esimFields, 'apple_install_url']),
   });
 
   it('changes the page around it, and each is in it exactly once and unaltered', () => {
     fc.assert(
-      fc.property(orders, ({ language, order }) => {
-        const { html } = render(language, order);
-        const calm = render(language, plain).html;
+      fc.property(orders, (order) => {
+        const { html } = render(order);
+        const calm = render(plain).html;
         expect(withoutLinks(skeletonOf(html))).toEqual(withoutLinks(skeletonOf(calm)));
         const { card, esim } = order;
         const expected = [
@@ -81,8 +82,7 @@ describe('no value of a unit', () => {
           ...cardFields.map((field) => card[field]),
           ...esimFields.map((field) => esim[field]),
         ];
-        const labels = language === 'he' ? ['SM-DP+'] : [];
-        expect(shownValues(html).toSorted()).toEqual([...expected, ...labels].map(String).toSorted());
+        expect(shownValues(html).toSorted()).toEqual(expected.map(String).toSorted());
         for (const { attributes } of elementsOf(html).filter(({ tag }) => tag === 'a')) {
           expect(Object.keys(attributes)).toEqual(['href', 'style']);
           expect(new URL(attributes['href'] ?? '').protocol).toBe('https:');
@@ -93,12 +93,11 @@ describe('no value of a unit', () => {
   });
 
   it('is altered in the plain text, or stands there twice', () => {
-    const counted = fc.record({ language: fc.constantFrom(...languages), code: value });
     fc.assert(
-      fc.property(counted, ({ language, code }) => {
-        const without = render(language, { ...plain, card: { code: '' } }).text;
+      fc.property(value, (code) => {
+        const without = render({ ...plain, card: { code: '' } }).text;
         const card = { code: `BEGIN${code}END` };
-        const { text } = render(language, { ...plain, card });
+        const { text } = render({ ...plain, card });
         expect(text.split(card.code)).toHaveLength(2);
         expect(without).not.toContain('BEGIN');
       }),
@@ -106,6 +105,6 @@ describe('no value of a unit', () => {
   });
 
   it.each(['A\0B', 'A\uD800B'])('that a page cannot show unaltered is shown in another form', (code) => {
-    expect(() => render('en', { ...plain, card: { code } })).toThrow('a value has a character that a page cannot show');
+    expect(() => render({ ...plain, card: { code } })).toThrow('a value has a character that a page cannot show');
   });
 });

@@ -68,7 +68,7 @@ describe('the QR code of an eSIM', () => {
   });
 
   it('is what the page shows, on white also where the page is dark', () => {
-    const images = elementsOf(textOf('en', { esims: [{ lpa }] }).html).filter(({ tag }) => tag === 'img');
+    const images = elementsOf(textOf({ esims: [{ lpa }] }).html).filter(({ tag }) => tag === 'img');
     const [address = ''] = images.map(({ attributes }) => attributes['src'] ?? '');
     const pixels = pixelsOf(address);
     expect(read(pixels)).toBe(lpa);
@@ -83,7 +83,7 @@ describe('the QR code of an eSIM', () => {
 
   it('stands in for none where it cannot be made: the activation code is shown all the same', () => {
     const long = `LPA:1$smdp.example.com$${'A'.repeat(300)}`;
-    const { html, text } = textOf('en', { esims: [{ lpa: long }] });
+    const { html, text } = textOf({ esims: [{ lpa: long }] });
     expect(html).not.toContain('<img');
     expect(text).toContain(`Full activation code: ${long}`);
   });

@@ -1,22 +1,14 @@
-import { join } from 'node:path';
 import { defaultTreeAdapter, parseFragment, type DefaultTreeAdapterTypes } from 'parse5';
 import type { Unit } from '../../../src/core/decision/order-answer.ts';
 import type { DeliveredLine } from '../../../src/core/result/delivered-lines.ts';
 import type { CustomerText } from '../../../src/core/result/result-document.ts';
 import { type QrCode, qrCodeOf } from '../../../src/results/customer/qr-code.ts';
+import type { Templates } from '../../../src/results/customer/template-variables.ts';
 import { readTemplates } from '../../../src/results/customer/read-templates.ts';
-import { renderOrder, type LanguageTemplates } from '../../../src/results/customer/templates.ts';
+import { renderOrder } from '../../../src/results/customer/render-order.ts';
 
-/** A folder with templates in Hebrew, which is written from right to left. */
-export const ownTemplates = join(import.meta.dirname, 'templates');
-export const allTemplates = readTemplates({ templates: ownTemplates, language: 'en' });
-export const languages = [...allTemplates.keys()];
-
-export function templatesOf(language: string): LanguageTemplates {
-  const found = allTemplates.get(language);
-  if (found === undefined) throw new Error(`there are no templates in ${language}`);
-  return found;
-}
+/** The templates of the program. */
+export const programTemplates = readTemplates(null);
 
 export const emptyLine: DeliveredLine = {
   line_id: '1',
@@ -30,7 +22,12 @@ export const emptyLine: DeliveredLine = {
 };
 
 /** What the customer of an order with these lines reads. */
-export function textOf(language: string, ...lines: readonly Partial<DeliveredLine>[]): CustomerText {
+export function textOf(...lines: readonly Partial<DeliveredLine>[]): CustomerText {
+  return textWith(programTemplates, ...lines);
+}
+
+/** The same with own templates. */
+export function textWith(templates: Templates, ...lines: readonly Partial<DeliveredLine>[]): CustomerText {
   const full = lines.map((line) => ({ ...emptyLine, ...line }));
   const codes = full.flatMap(({ esims }) => esims.flatMap(({ lpa }) => lpa ?? []));
   const qrCodes = new Map(
@@ -39,7 +36,7 @@ export function textOf(language: string, ...lines: readonly Partial<DeliveredLin
       return code === null ? [] : [[lpa, code]];
     }),
   );
-  return renderOrder(language, templatesOf(language), { orderId: '1001', lines: full }, qrCodes);
+  return renderOrder(templates, { orderId: '1001', lines: full }, qrCodes);
 }
 
 export const lpa = 'LPA:1$smdp.example.com$K2-ABCDE-1FGHIJ';

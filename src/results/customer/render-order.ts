@@ -1,0 +1,137 @@
+import mustache from 'mustache';
+import type { Unit } from '../../core/decision/order-answer.ts';
+import type { DeliveredLine } from '../../core/result/delivered-lines.ts';
+import type { CustomerText } from '../../core/result/result-document.ts';
+import type { QrCode } from './qr-code.ts';
+import type { Templates, TextFormat } from './template-variables.ts';
+
+/** What is said of one order. It has the units of this order only. */
+export interface DeliveredOrder {
+  readonly orderId: string;
+  readonly lines: readonly DeliveredLine[];
+}
+
+/** The QR code of each activation code. */
+export type QrCodes = ReadonlyMap<string, QrCode>;
+
+/**
+ * Writes what the customer of one order reads. Pure.
+ * @throws Error for a value that no page can show unaltered. Its message has no value in it
+ */
+export function renderOrder(templates: Templates, order: DeliveredOrder, qrCodes: QrCodes): CustomerText {
+  const render = (format: TextFormat): string =>
+    mustache.render(
+      templates[`order.${format}`],
+      orderView(order, qrCodes, writers[format]),
+      { gift_card: templates[`gift_card.${format}`], esim: templates[`esim.${format}`] },
+      { escape: String },
+    );
+  return { text: render('txt'), html: render('html') };
+}
+
+/** How values are written into a text. What is absent is an empty text, so that its name is not looked up in the section around. */
+interface Writer {
+  value(text: string | null | undefined): string;
+  address(address: string | null): string;
+}
+
+const writers: Readonly<Record<TextFormat, Writer>> = {
+  txt: { value: (text) => text ?? '', address: (address) => address ?? '' },
+  html: {
+    // What is between the tags is the value, character by character, also where the text around it runs from right to left.
+    value: (text) => (text === undefined || text === null ? '' : `<bdi dir="ltr">${escapeHtml(text)}</bdi>`),
+    address: (address) => escapeHtml(address ?? ''),
+  },
+};
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  // A page reads a bare carriage return as a line feed.
+  '\r': '&#13;',
+};
+
+function escapeHtml(text: string): string {
+  if (text.includes('\0') || !text.isWellFormed()) throw new Error('a value has a character that a page cannot show');
+  return text.replaceAll(/[&<>"'\r]/g, (character) => escapes[character] ?? '');
+}
+
+const counted = (count: number): string => (count > 0 ? String(count) : '');
+
+/** The variables of the templates for one order; `template-variables.ts` says what they mean. */
+function orderView({ orderId, lines }: DeliveredOrder, qrCodes: QrCodes, write: Writer) {
+  return {
+    order_id: write.value(orderId),
+    complete: lines.every((line) => line.later === 0 && line.byHand === 0 && line.notDelivered === 0),
+    several_lines: lines.length > 1,
+    lines: lines.map((line) => ({
+      line_id: write.value(line.line_id),
+      product: write.value(line.product),
+      gift_cards: line.giftCards.map((unit) => giftCardView(unit, write)),
+      esims: line.esims.map((unit) => esimView(unit, qrCodes, write)),
+      top_ups: line.toppedUp.map((iccid) => ({ iccid: write.value(iccid) })),
+      later: counted(line.later),
+      by_hand: counted(line.byHand),
+      not_delivered: line.notDelivered !== 0,
+      not_delivered_count: counted(line.notDelivered ?? 0),
+    })),
+  };
+}
+
+function giftCardView(unit: Unit, write: Writer) {
+  const picture = inlinePicture(unit.url);
+  return {
+    code: write.value(unit.code),
+    pin: write.value(unit.pin),
+    serial: write.value(unit.serial),
+    expires_at: write.value(unit.expires_at),
+    url: write.value(picture === null ? unit.url : null),
+    url_link: write.address(secureLink(unit.url)),
+    picture: picture ?? '',
+  };
+}
+
+function esimView(unit: Unit, qrCodes: QrCodes, write: Writer) {
+  const { lpa } = unit;
+  const installs = (phone: 'apple' | 'android'): string | null => (lpa === undefined ? null : installLink(phone, lpa));
+  const qrPicture = lpa === undefined ? inlinePicture(unit.qr_url) : (qrCodes.get(lpa)?.png ?? null);
+  const qrLink = lpa === undefined ? secureLink(unit.qr_url) : null;
+  const appleLink = secureLink(unit.apple_install_url) ?? installs('apple');
+  return {
+    iccid: write.value(unit.iccid),
+    lpa: write.value(lpa),
+    not_installable: [lpa ?? null, qrPicture, qrLink, appleLink].every((found) => found === null),
+    smdp_address: write.value(unit.smdp_address),
+    matching_id: write.value(unit.matching_id),
+    confirmation_code: write.value(unit.confirmation_code),
+    expires_at: write.value(unit.expires_at),
+    qr_png: qrPicture ?? '',
+    qr_link: write.address(qrLink),
+    apple_link: write.address(appleLink),
+    android_link: write.address(installs('android')),
+  };
+}
+
+/** The address at which a phone installs an eSIM; null for what is no activation code. docs/customer-texts.md: what is known of it. */
+function installLink(phone: 'apple' | 'android', activationCode: string): string | null {
+  if (!/^LPA:1\$[^$\s]+\$\S*$/i.test(activationCode)) return null;
+  // In the form in use, with `:` and `$` as they are; what has a meaning in an address is encoded.
+  const data = encodeURIComponent(activationCode).replaceAll('%3A', ':').replaceAll('%24', '$');
+  return `https://esimsetup.${phone}.com/esim_qrcode_provisioning?carddata=${data}`;
+}
+
+/** An address that may be a link: https, without user and password. Null for any other, which is shown as text. */
+function secureLink(address: string | undefined): string | null {
+  if (address === undefined || !URL.canParse(address)) return null;
+  const url = new URL(address);
+  return url.protocol === 'https:' && url.username === '' && url.password === '' ? url.href : null;
+}
+
+/** A picture that the API delivered within its address. An SVG is not among them: it could load others. */
+function inlinePicture(address: string | undefined): string | null {
+  const isPicture = /^data:image\/(png|jpeg|gif);base64,[A-Za-z0-9+/]+={0,2}$/i;
+  return address !== undefined && isPicture.test(address) ? address : null;
+}

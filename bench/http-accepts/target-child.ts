@@ -57,13 +57,11 @@ async function intake(folder: string, token: string): Promise<string> {
     logger: createLogger({ level: 'info', format: 'json', version: '0', instance: 'bench' }, log),
     version: '0',
     shops: { handlerFor: () => null, health: () => 'pass' },
-    openSkuMap: () => ({ current: () => new Map(), problem: null }),
     config: {
       listen,
       source: 'webhook',
       tokens: [{ name: 'shop', secrets: [token], scopes: ['post'], sources: ['shop'] }],
       standardWebhooks: [],
-      hmac: [],
       limits,
     },
   });

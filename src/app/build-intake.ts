@@ -40,14 +40,12 @@ export async function startWebhook(
   const config = deps.config.intake.webhook;
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
-  const openSkuMap = (path: string): SkuFile => new SkuFile(path, clock, logger);
   return await WebhookIntake.start({
     store,
     clock,
     logger,
     config,
     shops,
-    openSkuMap,
     version,
     readBack,
     onAccepted: (lines) => {

@@ -76,7 +76,7 @@ const sinkNames = (config: Config): readonly string[] => resultSinks(config).map
 
 /** The sources that the configuration names. Files may name any other. */
 function configuredSources({ intake: { folder, webhook, shops } }: Config): readonly string[] {
-  const callers = webhook === null ? [] : [...webhook.standardWebhooks, ...webhook.hmac];
+  const callers = webhook?.standardWebhooks ?? [];
   const named = [
     folder.source,
     webhook?.source ?? null,

@@ -15,10 +15,9 @@ export function checkSkuMaps({ file, config }: LoadedConfig): void {
   if (issues.length > 0) throw new ConfigInvalidError(`A SKU map of ${file}`, issues);
 }
 
-/** Those of shops, of home-made shops and of order files. */
+/** Those of shops and of order files. */
 function skuMapsOf({ intake }: Config): ReadonlySet<string> {
-  const { shops, webhook, folder } = intake;
-  const forms = (webhook?.hmac ?? []).map(({ form }) => form?.skuMap ?? null);
-  const all = [...shops.map(({ skuMap }) => skuMap), ...forms, folder.skuMap];
+  const { shops, folder } = intake;
+  const all = [...shops.map(({ skuMap }) => skuMap), folder.skuMap];
   return new Set(all.filter((path) => path !== null));
 }

@@ -68,10 +68,7 @@ function submitDefaults({ submit, wholesale }: ConfigDocument) {
 
 function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: string) => string): WebhookDocument {
   if (webhook === undefined) return undefined;
-  const hmac = webhook.hmac.map((entry) =>
-    entry.sku_map === undefined ? entry : { ...entry, sku_map: absolute(entry.sku_map) },
-  );
-  return { ...withAbsolutePaths(webhook, absolute), hmac };
+  return withAbsolutePaths(webhook, absolute);
 }
 
 type CustomerDocument = ConfigDocument['results']['customer'];
@@ -173,7 +170,7 @@ function toCustomer(customer: CustomerDocument): ResultsSettings['customer'] {
 
 function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookSettings | null {
   if (webhook === undefined) return null;
-  const { listen, source, tokens, standard_webhooks, hmac, limits } = webhook;
+  const { listen, source, tokens, standard_webhooks, limits } = webhook;
   const secretAt = (path: string): string => secrets.get(`intake.webhook.${path}`) ?? '';
   const callerOf = (entry: { name: string; source?: string | undefined }, secretPath: string) => ({
     name: entry.name,
@@ -188,11 +185,6 @@ function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookS
       return { name, secrets: values.filter((value) => value !== ''), scopes, sources };
     }),
     standardWebhooks: standard_webhooks.map((entry, index) => callerOf(entry, `standard_webhooks.${index}.secret`)),
-    hmac: hmac.map((entry, index) => {
-      const { header, encoding, prefix, fields, sku_map: skuMap = null, currency = null, unmatched } = entry;
-      const form = fields === undefined ? null : { fields, skuMap, currency, unmatched };
-      return { ...callerOf(entry, `hmac.${index}.secret`), header, encoding, prefix, form };
-    }),
     limits: camelKeys(limits),
   };
 }

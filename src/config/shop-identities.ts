@@ -4,15 +4,7 @@ import type { Config } from './config.ts';
 
 /** All configured shops whose source is fixed by the configuration, with what identifies each of them. */
 export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
-  const { webhook, shops } = intake;
-  if (webhook === null) return [];
-  const homeMade = webhook.hmac
-    // An order in our own form may name its source itself.
-    .filter(({ form }) => form !== null)
-    .map(({ name, secret, source }): ShopIdentity => {
-      return { title: `hmac "${name}"`, source: source ?? webhook.source, fingerprints: [secretOf(secret)] };
-    });
-  return [...shops.map(identityOf), ...homeMade];
+  return intake.shops.map(identityOf);
 }
 
 function identityOf({ platform, shop, source, secrets, rest }: Shop): ShopIdentity {

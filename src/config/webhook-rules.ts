@@ -27,21 +27,19 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
     secrets,
     report: (path, problem) => void issues.push(origins.issueAt(path, problem)),
   };
-  const lists = ['tokens', 'standard_webhooks', 'hmac', ...platformSettings.map(({ name }) => name)];
+  const lists = ['tokens', 'standard_webhooks', ...platformSettings.map(({ name }) => name)];
   if (lists.every((list) => entriesOf(tree, [...webhook, list]).length === 0)) {
     checked.report(webhook, `accepts no caller: set at least one of ${lists.join(', ')}`);
   }
   const usedSecrets = new Set<string>();
   checkCallers(checked, usedSecrets);
-  const homeMade = entriesOf(tree, [...webhook, 'hmac']);
-  for (const at of homeMade) checkForm(checked, at);
-  checkShops(checked, usedSecrets, checkFormSources(checked, homeMade));
+  checkShops(checked, usedSecrets);
   return issues;
 }
 
 function checkCallers(checked: Checked, usedSecrets: Set<string>): void {
   const names = new Set<unknown>();
-  for (const list of ['tokens', 'standard_webhooks', 'hmac']) {
+  for (const list of ['tokens', 'standard_webhooks']) {
     for (const at of entriesOf(checked.tree, [...webhook, list])) {
       const name = valueAt(checked.tree, [...at, 'name']);
       if (typeof name === 'string' && names.has(name)) {
@@ -80,50 +78,10 @@ function checkSecret(
   usedSecrets.add(secret);
 }
 
-/**
- * Several home-made shops need different sources, because each numbers its orders from 1: the order 1001 of the second
- * shop would be taken for that of the first.
- * @returns the sources of all home-made shops
- */
-function checkFormSources({ tree, report }: Checked, entries: readonly ConfigPath[]): ReadonlySet<unknown> {
-  const forms = entries.filter((at) => valueAt(tree, [...at, 'fields']) !== undefined);
-  const sources = new Set<unknown>();
-  for (const at of forms) {
-    const source = valueAt(tree, [...at, 'source']);
-    if (source === undefined && forms.length > 1) {
-      const rule = 'must be set when there are several home-made shops, because equal order ids would be mixed up';
-      report([...at, 'source'], `${rule} (two secrets of one shop share one source)`);
-    }
-    sources.add(source ?? valueAt(tree, [...webhook, 'source']) ?? 'webhook');
-  }
-  return sources;
-}
-
-/** Reports a form from which no order could be read. */
-function checkForm({ tree, report }: Checked, at: ConfigPath): void {
-  const fields = valueAt(tree, [...at, 'fields']);
-  const has = (name: string): boolean => valueAt(tree, [...at, 'fields', name]) !== undefined;
-  const skuMap = valueAt(tree, [...at, 'sku_map']);
-  if (fields === undefined) {
-    for (const key of ['sku_map', 'currency']) {
-      if (valueAt(tree, [...at, key]) !== undefined) report([...at, key], 'needs `fields`, which is not set');
-    }
-    return;
-  }
-  if (has('sku') !== (skuMap !== undefined)) {
-    report([...at, 'sku_map'], 'and fields.sku need each other: set both or neither');
-  } else if (skuMap !== undefined && ['type', 'variant', 'plan', 'days'].some(has)) {
-    const problem = 'must not have type, variant, plan or days, because the SKU map has them';
-    report([...at, 'fields'], `${problem}: remove these, or sku and sku_map`);
-  } else if (skuMap === undefined && !has('variant') && !has('plan')) {
-    report([...at, 'fields'], 'names no product: set sku with sku_map, variant or plan');
-  }
-}
-
 /** Two shops must not share a name, a source or a secret: the orders of one could be taken for those of the other. */
-function checkShops(checked: Checked, usedSecrets: Set<string>, usedSources: ReadonlySet<unknown>): void {
+function checkShops(checked: Checked, usedSecrets: Set<string>): void {
   const { tree, report } = checked;
-  const sources = new Set<unknown>(usedSources);
+  const sources = new Set<unknown>();
   for (const platform of platformSettings) {
     const names = new Set<unknown>();
     for (const at of entriesOf(tree, [...webhook, platform.name])) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
+import { sourceSchema } from '../core/order/order-request.ts';
 import {
   atStart,
   count,
@@ -55,78 +55,6 @@ const standardWebhooks = z
   .max(100)
   .default([])
   .describe('Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.')
-  .meta(live);
-
-const inDocument = z
-  .string()
-  .max(256)
-  .regex(/^(?:\/[^/]*)+$/, 'must be a JSON pointer, for example "/order/number"');
-const inLine = inDocument.optional();
-
-const fields = z
-  .strictObject({
-    order_id: inDocument.describe('Where the order has its id, for example `/order/number`.'),
-    lines: inDocument.describe('Where the order has the list of its lines, for example `/order/items`.'),
-    currency: inDocument.optional().describe('Where the order names the balance to charge.'),
-    not_after: inDocument.optional().describe('Where the order has the time after which it must not be bought.'),
-    metadata: inDocument.optional().describe('Where the order has an object that is returned with the result.'),
-    line_id: inLine.describe(
-      'Where a line has its id. Pointers of a line start at the line. Default: its position in the list, from 1.',
-    ),
-    sku: inLine.describe('Where a line has its SKU. Needs `sku_map`.'),
-    type: inLine.describe(
-      'Where a line has its type. Default: the type that follows from its product, and never a cancel.',
-    ),
-    variant: inLine.describe('Where a line names a gift card or software variant.'),
-    plan: inLine.describe('Where a line names an eSIM plan.'),
-    iccid: inLine.describe('Where a line names the eSIM to top up.'),
-    quantity: inDocument.describe('Where a line has its quantity.'),
-    days: inLine.describe('Where a line has its number of days.'),
-  })
-  .optional()
-  .describe(
-    "Where the shop's JSON has each field, as JSON pointers. Unset: the shop sends orders in the format of the worker.",
-  );
-
-const hmac = z
-  .array(
-    z.strictObject({
-      name: keyName.describe('The name of this secret in logs.'),
-      header: z
-        .string()
-        .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
-        .describe('The header that carries the signature, for example `X-Shop-Signature`.'),
-      encoding: z.enum(['base64', 'hex']).default('base64').describe('The encoding of the signature.'),
-      prefix: z
-        .string()
-        .max(32)
-        .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces')
-        .default('')
-        .describe('The text before the signature in the header, for example `sha256=`.'),
-      secret: secretText('required').describe(
-        'The shared secret, at least 16 characters. In production from the environment, or use `secret_file`.',
-      ),
-      secret_file: secretFile('the secret'),
-      source: boundSource,
-      fields,
-      sku_map: z
-        .string()
-        .min(1)
-        .max(4096)
-        .optional()
-        .describe('The file (YAML or CSV) that says what each SKU stands for. Needs `fields.sku`.'),
-      currency: currencySchema
-        .optional()
-        .describe('With `fields`: the balance to charge when neither the SKU map nor the order names one.'),
-      unmatched: z
-        .enum(['refuse', 'ignore'])
-        .default('refuse')
-        .describe('A line whose SKU is not in the map: `refuse` its order, or `ignore` the line.'),
-    }),
-  )
-  .max(100)
-  .default([])
-  .describe('Home-made shops, which sign the raw body with HMAC-SHA256 in a header of their choice.')
   .meta(live);
 
 const limits = z
@@ -188,7 +116,6 @@ export const webhookIntake = z
       .meta(live),
     tokens,
     standard_webhooks: standardWebhooks,
-    hmac,
     ...shopLists,
     limits,
   })

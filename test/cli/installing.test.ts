@@ -154,14 +154,7 @@ describe('order-sync check-config', () => {
     woocommerce:
       - { shop: main, secrets: [{ value: a-secret-of-the-shop }], sku_map: ${folder}/shop.yaml }
       - { shop: other, secrets: [{ value: a-secret-of-another }], sku_map: ${folder}/shop.yaml }
-    hmac:
-      - name: erp
-        secret: a-secret-of-the-erp-system
-        header: X-Signature
-        source: erp
-        fields: { order_id: /id, lines: /lines, line_id: /id, sku: /sku, quantity: /n }
-        sku_map: ${folder}/missing.yaml
-        currency: USD
+      - { shop: third, secrets: [{ value: a-secret-of-a-third }], sku_map: ${folder}/missing.yaml }
 `;
     const place = installation(
       (folder) => `${sandboxConfig(folder)}intake:\n  folder: { sku_map: ${folder}/folder.csv }${webhook(folder)}`,

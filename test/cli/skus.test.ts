@@ -185,32 +185,6 @@ describe('order-sync skus check', () => {
     }
   });
 
-  it('also checks the map of a shop with its own order form', async () => {
-    const place = await Installation.open({
-      webhook: {
-        hmac: [
-          {
-            name: 'erp',
-            header: 'X-Sign',
-            secret: 'a-secret-of-the-erp',
-            fields: { order_id: '/id', lines: '/lines', sku: '/sku', quantity: '/n' },
-            sku_map: 'SKUS',
-          },
-        ],
-      },
-    });
-    onTestFinished(() => place.close());
-    const file = join(place.folder, 'skus.yaml');
-    writeFileSync(file, 'skus: { TYPO: { type: gift_card_order, variant: steam-usd-21 } }');
-    writeFileSync(place.configFile, readFileSync(place.configFile, 'utf8').replace('SKUS', file));
-    await cli(place, 'init');
-    const { code, stdout } = await cli(place, 'skus', 'check', '--json');
-    expect([code, JSON.parse(stdout).shops]).toMatchObject([
-      8,
-      [{ platform: 'hmac', shop: 'erp', skus: 1, problems: [{ sku: 'TYPO', code: 'invalid_variant' }], unmapped: [] }],
-    ]);
-  });
-
   it('ends with 6 when the supplier cannot be read, with 3 for a map with a mistake, with 4 without a shop', async () => {
     const place = await installationWith(good);
     await cli(place, 'init');

@@ -23,15 +23,9 @@ const config = `${sandbox}intake:
       - shop: kiosk
         secrets: [{ value: the-secret-of-kiosk-1 }]
         sku_map: skus.yaml
-    hmac:
-      - { name: ours, header: X-Ours, secret: the-secret-of-ours-12 }
-      - name: own
-        header: X-Own
-        secret: the-secret-of-own-123
-        fields: { order_id: /id, lines: /items, variant: /card, quantity: /count }
 `;
 
-it('identifies a shop by its name, its address and a secret that is its own, but not one whose orders name their source', () => {
+it('identifies a shop by its name, its address and a secret that is its own, and no caller whose orders name their source', () => {
   const { config: loaded } = load(config);
   const text = shopIdentities(loaded).map(({ title, source, fingerprints }) => {
     return [title, source, ...fingerprints.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
@@ -41,7 +35,6 @@ it('identifies a shop by its name, its address and a secret that is its own, but
     // The secret of a Shopify app signs for every shop that has installed it.
     'shopify "outlet" | europe | name shopify/outlet | address outlet.myshopify.com',
     'shopify "kiosk" | kiosk | name shopify/kiosk | secret the-secret-of-kiosk-1',
-    'hmac "own" | till | secret the-secret-of-own-123',
   ]);
 });
 

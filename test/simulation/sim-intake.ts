@@ -5,7 +5,6 @@ import type { Sink } from '../../src/results/delivery-loop.ts';
 import { FolderSink } from '../../src/results/folder-sink.ts';
 import { ResultFolder } from '../../src/results/result-folder.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
-import { SkuFile } from '../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import { SimHttp } from './sim-http.ts';
 import { SimStorefront, simulatedShops } from './sim-storefront.ts';
@@ -98,6 +97,7 @@ export class SimIntake {
     this.#http = new SimHttp({ time, random: this.#random.fork(), lossShare, trace, violate: options.violate });
     const senders: SenderOptions = {
       time,
+      wallMs,
       http: this.#http,
       stored,
       violate: options.violate,
@@ -203,7 +203,6 @@ export class SimIntake {
       logger,
       config: webhookCallers,
       shops,
-      openSkuMap: (path) => new SkuFile(path, clock, logger),
       version: '0',
       onAccepted,
       readBack: this.#storefront.readBack,

@@ -90,18 +90,9 @@ function planFlag(flag: FlaggedSku | null, { config, who, nowMs, skusOf }: Plann
 function mapOf({ reference, source, isFromFile }: MappedLine, { intake }: Config): MapOfLine {
   const shop = intake.shops.find((it) => it.source === source);
   if (shop !== undefined) return { source, currency: shop.currency, skuMap: shop.skuMap, shop };
-  const { folder, webhook } = intake;
-  if (isFromFile && folder.skuMap !== null) return homeMade(source, folder.currency, folder.skuMap);
-  for (const caller of webhook?.hmac ?? []) {
-    const { form } = caller;
-    const isOwn = (caller.source ?? webhook?.source) === source;
-    if (isOwn && form !== null && form.skuMap !== null) return homeMade(source, form.currency, form.skuMap);
-  }
+  const { currency, skuMap } = intake.folder;
+  if (isFromFile && skuMap !== null) return { source, currency: currency ?? undefined, skuMap, shop: null };
   throw new OrderSyncError('REFUSED', `No SKU map is configured for ${reference} of the source "${source}"`, {
     hint: 'order it again without --remap, or under a new line id with what is right',
   });
-}
-
-function homeMade(source: string, currency: string | null, skuMap: string): MapOfLine {
-  return { source, currency: currency ?? undefined, skuMap, shop: null };
 }

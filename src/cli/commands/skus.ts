@@ -15,7 +15,7 @@ import { plainLines, writeAnswer } from '../output.ts';
 import { withProgress } from '../progress.ts';
 
 interface CheckedShop {
-  /** Or `hmac`: a shop with its own order form; `folder`: the order files. */
+  /** Or `folder`: the order files. */
   readonly platform: string;
   readonly shop: string;
   readonly currency: string | null;
@@ -79,17 +79,11 @@ const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offl
 
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
-  const { shops, webhook, folder } = config.intake;
+  const { shops, folder } = config.intake;
   const logger = loggerFor(config, stderr, 'silent');
   const all = [
     ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
       return { platform, shop, source, skuMap, currency, flagsUnmatched: unmatched === 'review' };
-    }),
-    ...(webhook?.hmac ?? []).flatMap(({ name, source, form }) => {
-      if (form === null || form.skuMap === null) return [];
-      const { skuMap, currency } = form;
-      // A line of such a shop that is not in the map is rejected or ignored, never flagged.
-      return [{ platform: 'hmac', shop: name, source, skuMap, currency, flagsUnmatched: false }];
     }),
     ...(folder.skuMap === null
       ? []

@@ -1,8 +1,8 @@
 import type { Buffer } from 'node:buffer';
 import { type KnownToken, ownerOfToken } from '../../ops/known-tokens.ts';
 import { Refusal } from './problem.ts';
-import type { ShopForm, TokenCaller, TokenScope, WebhookCaller, WebhookSettings } from './settings.ts';
-import { hmacSha256, isSignature, standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
+import type { TokenCaller, TokenScope, WebhookCaller, WebhookSettings } from './settings.ts';
+import { standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
 
 /** Who sends a request: the name for logs, and the orders that it may touch. */
 export interface Caller {
@@ -12,20 +12,17 @@ export interface Caller {
   /** Null: any source. */
   readonly sources: readonly string[] | null;
   readonly scopes: readonly TokenScope[];
-  /** How to read its orders; null: they are in the worker's format. */
-  readonly form: ShopForm | null;
 }
 
 export type HeaderReader = (name: string) => string | undefined;
 
-type Callers = Pick<WebhookSettings, 'tokens' | 'standardWebhooks' | 'hmac'>;
+type Callers = Pick<WebhookSettings, 'tokens' | 'standardWebhooks'>;
 
-const signerOf = ({ name, source }: WebhookCaller, form: ShopForm | null = null): Caller => ({
+const signerOf = ({ name, source }: WebhookCaller): Caller => ({
   name,
   source,
   sources: source === null ? null : [source],
   scopes: ['post'],
-  form,
 });
 
 /**
@@ -48,33 +45,21 @@ export function callerByToken(
   }
   if (found === null) throw unauthorized('The bearer token is not known.');
   const { name, sources, scopes } = found;
-  return { name, source: sources[0] ?? null, sources, scopes, form: null };
+  return { name, source: sources[0] ?? null, sources, scopes };
 }
 
 /** Whether the request has a signature. The body of a request without a token is only read if it has one. */
 export function hasSignature(header: HeaderReader, callers: Callers): boolean {
-  if (callers.standardWebhooks.length > 0 && standardWebhookHeaders(header) !== null) return true;
-  return callers.hmac.some((caller) => header(caller.header.toLowerCase()) !== undefined);
+  return callers.standardWebhooks.length > 0 && standardWebhookHeaders(header) !== null;
 }
 
 /** The caller by the signature of the raw body. Throws Refusal when no caller's secret made the signature. */
 export function callerBySignature(header: HeaderReader, body: Buffer, callers: Callers, nowMs: number): Caller {
   const headers = standardWebhookHeaders(header);
-  if (headers !== null && callers.standardWebhooks.length > 0) {
-    const signed = verifyStandardWebhook(headers, body, callers.standardWebhooks, nowMs);
-    if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
-    return signerOf(signed.caller);
-  }
-  let found: Caller | null = null;
-  for (const caller of callers.hmac) {
-    const sent = header(caller.header.toLowerCase());
-    if (sent === undefined || !sent.startsWith(caller.prefix)) continue;
-    const expected = hmacSha256(caller.secret, body);
-    if (isSignature(sent.slice(caller.prefix.length), expected, caller.encoding))
-      found ??= signerOf(caller, caller.form);
-  }
-  if (found === null) throw unauthorized('The signature does not match the body.');
-  return found;
+  if (headers === null) throw unauthorized('The signature is missing.');
+  const signed = verifyStandardWebhook(headers, body, callers.standardWebhooks, nowMs);
+  if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
+  return signerOf(signed.caller);
 }
 
 /** The caller of a request with a token and a signature: both must be valid, and the narrower right counts. */
@@ -85,7 +70,7 @@ export function narrower(token: Caller, signed: Caller): Caller {
       throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
     return { ...signed, name, scopes };
   }
-  return { ...token, form: signed.form };
+  return token;
 }
 
 export function unauthorized(detail: string): Refusal {

@@ -14,8 +14,8 @@ import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { LargeAnswers } from './large-answers.ts';
 import { Refusal } from './problem.ts';
+import { readOrders } from './read-orders.ts';
 import type { TokenScope, WebhookSettings } from './settings.ts';
-import type { ShopForms } from './shop-forms.ts';
 import type { WaitingCallers } from './waiting-callers.ts';
 
 /** So many lines of a request count as one request of the caller's rate. */
@@ -33,7 +33,6 @@ interface OrderRoutesDeps {
   readonly waiting: WaitingCallers;
   readonly largeAnswers: LargeAnswers;
   readonly accepted: AcceptanceLog;
-  readonly forms: ShopForms;
   /** The outbox has new lines, or lines were cancelled. */
   readonly onChanged: (accepted: AcceptedLines) => void;
 }
@@ -50,12 +49,10 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
 /** Answers 202 only after the commit is on disk. The same request again is answered 200, with the same references. */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
-  const { caller, content } = await deps.admission.withBody(context, (body, { form, source }) =>
-    deps.forms.read(body, form, source ?? config.source),
+  const { caller, content } = await deps.admission.withBody(context, (body, { source }) =>
+    readOrders(body, config.limits, source ?? config.source),
   );
   const { lines, single } = content;
-  // A home-made shop may send orders in which no line is for the worker.
-  if (lines.length === 0) return jsonAnswer({ result: 'nothing_to_buy' }, 200);
   for (const line of lines) requireSource(caller, line.source);
   deps.admission.count(caller, Math.floor(lines.length / linesPerRequest));
   const outcome = await commits.submit(lines);

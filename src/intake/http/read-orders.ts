@@ -54,7 +54,7 @@ export function readOrders(
 }
 
 /** Adds the accepted lines of an order to `lines`, and returns its mistakes. */
-export function readLines(
+function readLines(
   order: FoundOrder,
   defaultSource: string,
   lines: WholeRequest['lines'][number][],
@@ -69,7 +69,7 @@ export function readLines(
 }
 
 /** Reads a body with the strict JSON reader. Throws Refusal when it is not JSON in UTF-8. */
-export function readJson(body: Buffer, depth: number): StrictJson {
+function readJson(body: Buffer, depth: number): StrictJson {
   let text = '';
   try {
     text = utf8Text(body);
@@ -118,12 +118,12 @@ function ordersIn({ value, findings }: StrictJson): {
   return { orders: orders.map((order: unknown, index) => found(order, 'orders', index)), single: false, mistakes };
 }
 
-export function lineCount(order: unknown): number {
+function lineCount(order: unknown): number {
   return isObject(order) && Array.isArray(order['lines']) ? order['lines'].length : 1;
 }
 
 /** Throws Refusal when a request has too many lines. */
-export function checkLineCount(count: number, limit: number): void {
+function checkLineCount(count: number, limit: number): void {
   if (count <= limit) return;
   const detail = `has ${count} order lines, and a request may have ${limit}: split it`;
   throw invalid([{ pointer: '#', code: 'too_many_lines', detail }]);
@@ -168,7 +168,7 @@ function mistakeOf({ field, code, rule, value }: Problem): DocumentMistake {
   return { pointer: fragment(field ?? ''), code, detail: rule, ...(value === null ? {} : { value }) };
 }
 
-export function mistakeOfFinding({ path, code, rule, value }: JsonFinding): DocumentMistake {
+function mistakeOfFinding({ path, code, rule, value }: JsonFinding): DocumentMistake {
   return { pointer: fragment(jsonPointer(path)), code, detail: rule, ...shownAs(value) };
 }
 
@@ -176,18 +176,18 @@ function noOrders(pointer: string): DocumentMistake {
   return { pointer: fragment(pointer), code: 'no_orders', detail: 'must have at least one order' };
 }
 
-export function shownAs(value: unknown): { value?: string } {
+function shownAs(value: unknown): { value?: string } {
   const shown = shownValue(value);
   return shown === null ? {} : { value: shown };
 }
 
 /** A JSON pointer as the fragment of a URI (RFC 6901, section 6). */
-export function fragment(pointer: string): string {
+function fragment(pointer: string): string {
   return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
 /** The refusal of a request with mistakes. A mistake of an order is found at each of its lines, and listed once. */
-export function invalid(mistakes: readonly DocumentMistake[]): Refusal {
+function invalid(mistakes: readonly DocumentMistake[]): Refusal {
   const distinct = [...new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake])).values()];
   const errors = distinct.slice(0, shownMistakes);
   const found = distinct.length === 1 ? 'is one mistake' : `are ${distinct.length} mistakes`;

@@ -20,41 +20,6 @@ export interface TokenCaller {
   readonly sources: readonly string[];
 }
 
-/** A home-made shop that signs its requests: HMAC-SHA256 of the raw body, in a header of its choice. */
-interface HmacCaller extends WebhookCaller {
-  readonly header: string;
-  readonly encoding: 'base64' | 'hex';
-  /** The text before the signature in the header, for example `sha256=`. */
-  readonly prefix: string;
-  /** How to read the shop's own JSON; null: it sends orders in the worker's format. */
-  readonly form: ShopForm | null;
-}
-
-/** How to read the orders of a home-made shop. */
-export interface ShopForm {
-  readonly fields: FieldPointers;
-  /** Path of the SKU map; null: the shop names variants and plans itself. */
-  readonly skuMap: string | null;
-  /** The balance to charge where neither the SKU map nor the order names one. */
-  readonly currency: string | null;
-  /** A line whose SKU is not in the map: `refuse` the order, or `ignore` the line. */
-  readonly unmatched: 'refuse' | 'ignore';
-}
-
-/**
- * Where the shop's JSON has each field, as JSON pointers (RFC 6901): fields of the order from the top of the document,
- * fields of a line from the line. Without a pointer the shop does not have that field.
- */
-export type FieldPointers = Readonly<
-  Record<'order_id' | 'lines' | 'quantity', string> &
-    Partial<
-      Record<
-        'currency' | 'not_after' | 'metadata' | 'line_id' | 'sku' | 'type' | 'variant' | 'plan' | 'iccid' | 'days',
-        string | undefined
-      >
-    >
->;
-
 /** Limits on everything that a caller can make grow or wait. */
 export interface WebhookLimits {
   readonly bodyBytes: number;
@@ -85,6 +50,5 @@ export interface WebhookSettings {
   readonly source: string;
   readonly tokens: readonly TokenCaller[];
   readonly standardWebhooks: readonly WebhookCaller[];
-  readonly hmac: readonly HmacCaller[];
   readonly limits: WebhookLimits;
 }

@@ -171,6 +171,6 @@ function isSignedBy(secrets: readonly string[], body: Buffer, signature: string 
   if (typeof signature !== 'string') return false;
   let isSigned = false;
   // All secrets are tried, because the time must not reveal which one was right.
-  for (const secret of secrets) if (isSignature(signature, hmacSha256(secret, body), 'base64')) isSigned = true;
+  for (const secret of secrets) if (isSignature(signature, hmacSha256(secret, body))) isSigned = true;
   return isSigned;
 }

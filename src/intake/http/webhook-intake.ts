@@ -5,7 +5,6 @@ import { hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull } from '../../ops/full-disk.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
-import type { OpenSkuMap } from '../orders/sku-source.ts';
 import { AcceptanceLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CallerLimits } from './caller-limits.ts';
@@ -15,7 +14,6 @@ import { LargeAnswers } from './large-answers.ts';
 import { orderRoutes } from './order-routes.ts';
 import { problemResponse, Refusal } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
-import { ShopForms } from './shop-forms.ts';
 import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
 import { WaitingCallers } from './waiting-callers.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
@@ -27,7 +25,6 @@ interface WebhookIntakeOptions {
   readonly config: WebhookSettings;
   /** Takes in the orders of WooCommerce and Shopify. */
   readonly shops: ShopHandlers;
-  readonly openSkuMap: OpenSkuMap;
   readonly version: string;
   /** The outbox has new lines, or lines were cancelled. */
   readonly onAccepted?: (lines: AcceptedLines) => void;
@@ -41,7 +38,6 @@ interface WebhookIntakeOptions {
 interface Endpoints {
   readonly respond: Hono<Web>['fetch'];
   readonly shops: ShopHandlers;
-  readonly forms: ShopForms;
 }
 
 /** An open request waits for at most one commit when the intake stops; a commit takes much less than this. */
@@ -71,7 +67,7 @@ export class WebhookIntake {
     });
   }
 
-  /** Throws LISTEN_FAILED when it cannot listen on the address, CONFIG_INVALID when a SKU map cannot be used. */
+  /** Throws LISTEN_FAILED when it cannot listen on the address. */
   static async start(options: WebhookIntakeOptions): Promise<WebhookIntake> {
     const { startServer = startWebhookServer, config, clock } = options;
     const intake = new WebhookIntake(options);
@@ -102,7 +98,7 @@ export class WebhookIntake {
   health(): 'pass' | 'warn' | 'fail' {
     if (this.#state !== 'open') return 'fail';
     if (this.#limits.refusals.recent() !== null) return 'warn';
-    if (this.#commits.fill > 0.5 || this.#endpoints.forms.health() === 'warn') return 'warn';
+    if (this.#commits.fill > 0.5) return 'warn';
     return this.#endpoints.shops.health();
   }
 
@@ -119,8 +115,7 @@ export class WebhookIntake {
 
   /**
    * Prepares endpoints with other callers, secrets, shops and limits, and returns a function that puts all of them into
-   * use at once. Open requests finish at the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be
-   * used.
+   * use at once. Open requests finish at the old ones. The address stays.
    */
   prepare(config: WebhookSettings, shops: ShopHandlers): () => void {
     const next = this.#createEndpoints(config, shops);
@@ -140,8 +135,7 @@ export class WebhookIntake {
   }
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
-    const { store, clock, logger, version, openSkuMap, onAccepted, readBack = null } = this.#options;
-    const forms = new ShopForms(config, openSkuMap, clock);
+    const { store, clock, logger, version, onAccepted, readBack = null } = this.#options;
     const orders = {
       config,
       store,
@@ -152,7 +146,6 @@ export class WebhookIntake {
       waiting: this.#waiting,
       largeAnswers: new LargeAnswers(),
       accepted: this.#accepted,
-      forms,
       onChanged: (accepted: AcceptedLines) => {
         onAccepted?.(accepted);
         this.#waiting.notify();
@@ -164,7 +157,7 @@ export class WebhookIntake {
       orderRoutes(orders),
       documentRoutes(version),
     ];
-    return { respond: webhookRoutes(routes, logger).fetch, shops, forms };
+    return { respond: webhookRoutes(routes, logger).fetch, shops };
   }
 
   async #answer(...[request, bindings]: Parameters<WebhookAnswers>): Promise<Response> {

@@ -45,7 +45,6 @@ describe('the configuration of the HTTP intake', () => {
       'standard_webhooks: [{ name: a, secret: "whsec_c2hvcnQ=" }]',
       'must be whsec_ and base64',
     ],
-    ['has an hmac without a header', `hmac: [{ name: a, secret: "${good}" }]`, 'header is required'],
     ['has a shop without a secret', 'shopify: [{ shop: a, secrets: [], sku_map: x }]', 'must be a list of at least 1'],
     [
       'has two shops with the same source',

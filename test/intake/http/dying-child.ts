@@ -29,13 +29,11 @@ const intake = await WebhookIntake.start({
   logger: pino({ level: 'silent' }),
   version: '0.0.0',
   shops: { handlerFor: () => null, health: () => 'pass' },
-  openSkuMap: () => ({ current: () => new Map(), problem: null }),
   config: {
     listen: { host: '127.0.0.1', port: 0 },
     source: 'webhook',
     tokens: [{ name: 'anybody', secrets: [token], scopes: ['post'], sources: ['shop1'] }],
     standardWebhooks: [],
-    hmac: [],
     limits,
   },
 });

@@ -4,7 +4,6 @@ export const token = 'token-of-anybody-0001';
 export const boundToken = 'token-of-shop-two-002';
 export const whsec = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 export const olderWhsec = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
-export const hmacSecret = 'a-secret-of-the-erp-9';
 
 export const limits: WebhookSettings['limits'] = {
   bodyBytes: 1_048_576,

@@ -4,11 +4,10 @@ import type { Clock } from '../../../src/core/clock.ts';
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
-import { SkuFile } from '../../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
-import { boundToken, hmacSecret, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
+import { boundToken, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
 
 export interface IntakeChanges {
   readonly limits?: Partial<WebhookSettings['limits']>;
@@ -59,7 +58,6 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
     version: '0.0.0',
     onAccepted,
     shops: new StorefrontIntake(storefronts),
-    openSkuMap: (path) => new SkuFile(path, clock, logger),
     config: {
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',
@@ -75,17 +73,6 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
       standardWebhooks: [
         { name: 'new', secret: whsec, source: null },
         { name: 'old', secret: olderWhsec, source: 'shop2' },
-      ],
-      hmac: [
-        {
-          name: 'erp',
-          secret: hmacSecret,
-          source: 'erp',
-          header: 'X-Erp-Signature',
-          encoding: 'hex',
-          prefix: 'sha256=',
-          form: null,
-        },
       ],
       ...changes.config,
       limits: { ...limits, ...changes.limits },

@@ -2,7 +2,8 @@ import type { Config } from '../config/config.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back/shop-write-back.ts';
-import { folderSinkName, type ResultSink } from '../store/results/results.ts';
+import { folderSinkName } from '../store/results/results.ts';
+import type { ResultSink } from '../store/sqlite/outbox.ts';
 
 /** The sinks to which the outbox makes results due. `buildResults` builds what delivers to each. */
 export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {

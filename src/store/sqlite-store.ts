@@ -6,15 +6,12 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { LineTable } from './intake/accept-lines.ts';
 import { SqliteIntake } from './intake/sqlite-intake.ts';
-import { AuditTable } from './operator/audit.ts';
 import { SqliteOperator } from './operator/sqlite-operator.ts';
 import { OutboxReader } from './read/outbox-reader.ts';
-import type { ResultSink } from './results/results.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
 import { SqliteCodeReads } from './sealing/code-reads.ts';
 import { SqliteCodeRetention } from './sealing/code-retention.ts';
-import { SealedUnits } from './sealing/sealed-units.ts';
 import { SqliteSealing } from './sealing/sqlite-sealing.ts';
 import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
 import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
@@ -22,7 +19,9 @@ import { DiskReserve } from './sqlite/disk-reserve.ts';
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
+import type { Outbox, ResultSink } from './sqlite/outbox.ts';
 import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
+import { SealedUnits } from './sqlite/sealed-units.ts';
 import { SqliteUpkeepResults } from './sqlite/sqlite-upkeep-results.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
@@ -72,33 +71,37 @@ class SqliteStore implements Store {
   readonly #identity: string;
 
   constructor(database: Sqlite, lock: WriterLock, keys: SealKeys, options: StoreOptions) {
-    const { namespace, sinks, minFreeBytes = () => 0 } = options;
-    const units = new SealedUnits(keys);
-    const shown = { units, sandbox: options.upstream === 'sandbox' };
+    const outbox: Outbox = {
+      database,
+      namespace: options.namespace,
+      units: new SealedUnits(keys),
+      sandbox: options.upstream === 'sandbox',
+      reserve: new DiskReserve(options.path, options.minFreeBytes ?? (() => 0)),
+      sinks: options.sinks,
+      delaysAreOfThisRun: false,
+    };
+    const { namespace, units } = outbox;
     this.#path = options.path;
     this.#database = database;
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
-    this.results = new SqliteResults(database, { sinks, ...shown });
-    this.read = new OutboxReader(database, shown);
+    this.results = new SqliteResults(outbox);
+    this.read = new OutboxReader(database, outbox);
     this.alerts = new Alerts(database);
     this.upkeep = new SqliteUpkeepResults(database);
-    const audit = new AuditTable(database);
-    const reserve = new DiskReserve(options.path, minFreeBytes);
-    const pauses = new SqlitePauses(database, audit);
-    const replacements = new Replacements(database, namespace, this.results);
-    const entries = new EntryChanges(database, { replacements, results: this.results, units });
+    const pauses = new SqlitePauses(database);
+    const replacements = new Replacements(outbox);
+    const entries = new EntryChanges(outbox, replacements);
     const parts = {
       namespace,
       units,
-      audit,
       results: this.results,
-      afterLoss: new AfterLoss(database, audit),
+      afterLoss: new AfterLoss(database),
       entries,
       replacements,
       shopHolds: new ShopHolds(database, entries),
       rechecks: new Rechecks(database),
-      lines: new LineTable(database, { namespace, results: this.results, reserve }),
+      lines: new LineTable(outbox),
       pauses,
       canary: new ConnectorCanary(database, pauses),
       settlementDelays: new SettlementDelays(database),

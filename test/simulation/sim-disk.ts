@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
-import type { ResultSink } from '../../src/store/results/results.ts';
+import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';

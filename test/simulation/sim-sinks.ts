@@ -5,7 +5,7 @@ import type { Sink } from '../../src/results/delivery-loop.ts';
 import { ShopConnections } from '../../src/storefronts/shop-connections.ts';
 import { isConnected } from '../../src/storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../../src/storefronts/write-back/shop-write-back.ts';
-import type { ResultSink } from '../../src/store/results/results.ts';
+import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SimEndpoint } from './sim-endpoint.ts';

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { SealKeys, type SealKey } from '../../src/core/sealing/seal-keys.ts';
-import { SealedUnits } from '../../src/store/sealing/sealed-units.ts';
+import { SealedUnits } from '../../src/store/sqlite/sealed-units.ts';
 
 export const codeOf = (number: number): string => `CODE-OF-ORDER-${number}`;
 

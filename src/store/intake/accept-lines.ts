@@ -1,14 +1,14 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
-import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
-import type { SqliteResults } from '../results/sqlite-results.ts';
+import { referenceFor } from '../../core/order/reference.ts';
+import { repeatResult, resultChanged } from '../results/due-results.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { DiskReserve } from '../sqlite/disk-reserve.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { NewEntryCounter } from '../sqlite/entry-counts.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
 import { CsvRows } from './csv-rows.ts';
-import { laneOf } from './lanes.ts';
+import { laneOf } from '../submission/lanes.ts';
 import { indexLine, indexOrder } from '../search/record-words.ts';
 import { type Arrival, RejectionTable } from './rejections.ts';
 
@@ -51,21 +51,15 @@ export const tooManyFlags = {
 /** Accepts lines with their references, and records rejections. Every method is called inside a transaction. */
 export class LineTable {
   readonly #database: Sqlite;
-  readonly #namespace: ReferenceNamespace;
-  readonly #results: SqliteResults;
-  readonly #reserve: Pick<DiskReserve, 'require'>;
+  readonly #outbox: Outbox;
   readonly #rejections: RejectionTable;
   readonly #counter: NewEntryCounter;
   readonly #statements;
 
-  constructor(
-    database: Sqlite,
-    parts: { namespace: ReferenceNamespace; results: SqliteResults; reserve: Pick<DiskReserve, 'require'> },
-  ) {
+  constructor(outbox: Outbox) {
+    const { database } = outbox;
     this.#database = database;
-    this.#namespace = parts.namespace;
-    this.#results = parts.results;
-    this.#reserve = parts.reserve;
+    this.#outbox = outbox;
     this.#rejections = new RejectionTable(database);
     this.#counter = new NewEntryCounter(database);
     this.#statements = {
@@ -155,7 +149,7 @@ export class LineTable {
   /** Removes flags of an order that is correct now. */
   withdrawFlags(order: { source: string; orderId: string; nowMs: number }, ids: readonly number[]): void {
     for (const id of ids) this.#rejections.remove(id);
-    if (ids.length > 0) this.#results.changed(this.#requestOf(order, order.nowMs).requestId, order.nowMs);
+    if (ids.length > 0) resultChanged(this.#outbox, this.#requestOf(order, order.nowMs).requestId, order.nowMs);
   }
 
   accept(batch: IntakeBatch): readonly AcceptedLine[] {
@@ -197,7 +191,7 @@ export class LineTable {
     // One statement for all: for each of them, it was a third of what taking in an order costs.
     if (received > 0) this.#statements.countReceived.run(batch.nowMs, received);
     // Sent again: the shop gets its result again, in case it lost it.
-    for (const requestId of repeated) this.#results.repeat(requestId, batch.nowMs);
+    for (const requestId of repeated) repeatResult(this.#outbox, requestId, batch.nowMs);
     if (fileId !== null) this.#statements.countFile.run({ ...counts, fileId });
     return results;
   }
@@ -215,7 +209,7 @@ export class LineTable {
     const text = JSON.stringify(metadata);
     const inserted = this.#statements.insertRequest.run(source, orderId, text, nowMs, nowMs);
     if (inserted.changes === 1) {
-      this.#reserve.require();
+      this.#outbox.reserve.require();
       return { requestId: Number(inserted.lastInsertRowid), isNew: true, newMetadata: text === '{}' ? null : metadata };
     }
     const requestId = this.#statements.findRequest.get(source, orderId);
@@ -230,11 +224,11 @@ export class LineTable {
     { nowMs, fileId }: Arrival,
   ): AcceptedLine & { readonly lineRowId: number } {
     // For a new order this was asked already.
-    if (!isNew) this.#reserve.require();
+    if (!isNew) this.#outbox.reserve.require();
     const { source, orderId, lineId, notAfterMs, rules = {} } = line;
     const { operation, variant, plan, iccid, quantity, days, currency } = line;
     const subject = { source, orderId, lineId, generation: 0, part: 0 };
-    const reference = referenceFor(this.#namespace, subject);
+    const reference = referenceFor(this.#outbox.namespace, subject);
     const purchase = [operation, variant, plan, iccid, quantity, days, currency, notAfterMs] as const;
     const extra = JSON.stringify(line.extra);
     const inserted = this.#statements.insertLine.run(
@@ -274,7 +268,7 @@ export class LineTable {
       this.#countReceived(request, arrival.nowMs);
       const { requestId, newMetadata } = request;
       if (newMetadata !== null) indexOrder(this.#database, requestId, newMetadata);
-      this.#results.changed(requestId, arrival.nowMs);
+      resultChanged(this.#outbox, requestId, arrival.nowMs);
     }
     return 1;
   }

@@ -1,5 +1,5 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import type { AuditTable } from '../operator/audit.ts';
+import { recordAudit } from '../sqlite/audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { isDiskFailure } from '../sqlite/disk-errors.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
@@ -27,21 +27,16 @@ export class SqliteIntake implements Intake {
   readonly #lines: LineTable;
   readonly #requests: WholeRequests;
   readonly #entries: EntryChanges;
-  readonly #audit: AuditTable;
   readonly #afterLoss: AfterLoss;
   readonly #statements;
   readonly #acceptInSavepoint;
 
-  constructor(
-    database: Sqlite,
-    parts: { lines: LineTable; entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss },
-  ) {
+  constructor(database: Sqlite, parts: { lines: LineTable; entries: EntryChanges; afterLoss: AfterLoss }) {
     this.files = new SqliteOrderFiles(database);
     this.#database = database;
     this.#lines = parts.lines;
     this.#requests = new WholeRequests(database, parts.lines);
     this.#entries = parts.entries;
-    this.#audit = parts.audit;
     this.#afterLoss = parts.afterLoss;
     this.#statements = {
       findRequest: database
@@ -113,7 +108,14 @@ export class SqliteIntake implements Intake {
       for (const row of unsent) this.#entries.cancel(row, `taken back before it was sent: ${reason}`, nowMs);
       if (unsent.length > 0) {
         const detail = { references: unsent.map((row) => row.reference) };
-        this.#audit.record({ actor, reason, nowMs, action: 'cancel', subject: `${source}/${orderId}`, detail });
+        recordAudit(this.#database, {
+          actor,
+          reason,
+          nowMs,
+          action: 'cancel',
+          subject: `${source}/${orderId}`,
+          detail,
+        });
       }
       return { kind: 'cancelled', requestId, cancelled: unsent.length };
     });

@@ -5,7 +5,7 @@ import type { Sqlite } from '../sqlite/database.ts';
 import { purchaseFactsOf, readAfterLossUntil } from '../sqlite/lost-outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readSomeAttention, type Attention } from '../read/attention.ts';
-import type { AuditTable } from './audit.ts';
+import { recordAudit } from '../sqlite/audit.ts';
 import { acknowledgedAtOnce, type Acknowledged, type AcknowledgeRequest } from './operator.ts';
 
 type Refusal = Acknowledged['refused'][number];
@@ -13,13 +13,11 @@ type Refusal = Acknowledged['refused'][number];
 /** Ends rows of the attention list. Every method is called inside a transaction. */
 export class Acknowledgements {
   readonly #database: Sqlite;
-  readonly #audit: AuditTable;
   readonly #entry;
   readonly #updates;
 
-  constructor(database: Sqlite, audit: AuditTable) {
+  constructor(database: Sqlite) {
     this.#database = database;
-    this.#audit = audit;
     this.#entry = database.prepare<[string], EntryRow & { same_as: number | null }>(
       'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
     );
@@ -60,7 +58,7 @@ export class Acknowledgements {
     assert(update.run({ key, nowMs: request.nowMs }).changes === 1, `${id} is one row`);
     // The decisions about an order are found by its id.
     const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
-    this.#audit.record({
+    recordAudit(this.#database, {
       ...request,
       action: 'acknowledge',
       subject,

@@ -8,7 +8,7 @@ import { ChangedLines, whyChanged, type Left } from '../storefronts/changed-line
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { AuditTable } from './audit.ts';
+import { recordAudit } from '../sqlite/audit.ts';
 import type { TakeFlaggedRequest } from './operator.ts';
 
 /** A line of an order that is kept, as far as it is compared. */
@@ -22,19 +22,14 @@ interface KeptLine {
 export class FlaggedSkus {
   readonly #database: Sqlite;
   readonly #lines: LineTable;
-  readonly #audit: AuditTable;
   readonly #entries: EntryChanges;
   readonly #changed: ChangedLines;
   readonly #known;
   readonly #entriesOf;
 
-  constructor(
-    database: Sqlite,
-    parts: { lines: LineTable; audit: AuditTable; entries: EntryChanges; afterLoss: AfterLoss },
-  ) {
+  constructor(database: Sqlite, parts: { lines: LineTable; entries: EntryChanges; afterLoss: AfterLoss }) {
     this.#database = database;
     this.#lines = parts.lines;
-    this.#audit = parts.audit;
     this.#entries = parts.entries;
     this.#changed = new ChangedLines(database, parts.afterLoss);
     this.#entriesOf = database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ?');
@@ -74,7 +69,14 @@ export class FlaggedSkus {
     const accepted = this.#lines.insertNew({ ...line, lineNumber: null }, nowMs);
     this.#holdIfChanged(flag, sku, nowMs);
     const detail = { id, line_id: lineId, reference: accepted.reference, orders: purchaseOf(line) };
-    this.#audit.record({ actor, reason, nowMs, action: 'take_flagged', subject: `${source}/${orderId}`, detail });
+    recordAudit(this.#database, {
+      actor,
+      reason,
+      nowMs,
+      action: 'take_flagged',
+      subject: `${source}/${orderId}`,
+      detail,
+    });
     return accepted;
   }
 

@@ -1,6 +1,7 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Family } from '../../core/order/operation.ts';
 import type { OutboxProgress } from '../../core/outbox-progress.ts';
+import type { AuditedRequest } from '../sqlite/audit.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
 import type { Redelivery } from '../results/results.ts';
@@ -52,14 +53,6 @@ export interface Operator {
    * entry that arrives until `untilMs`, before it sends it.
    */
   beginAfterLoss(request: AfterLossRequest): Promise<void>;
-}
-
-/** Who wants something, and why: both are kept for ever. */
-export interface AuditedRequest {
-  readonly actor: string;
-  /** At least 3 characters. */
-  readonly reason: string;
-  readonly nowMs: number;
 }
 
 /** At most this many rows are acknowledged in one step. */

@@ -5,7 +5,7 @@ import { decideAction, type OperatorFacts } from '../../core/entry/operator-deci
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { SealedUnits } from '../sealing/sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { type ShopHolds, whyVanished } from '../storefronts/shop-holds.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
@@ -16,7 +16,7 @@ import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
 import type { Replacements } from '../submission/replacements.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import type { Pause } from '../submission/submission.ts';
-import { checkedAuditedRequest, type AuditTable } from './audit.ts';
+import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { auditedFields, auditedResolution } from './audited-fields.ts';
 import { actOnEach, notFitting } from './act-on-each.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
@@ -30,7 +30,6 @@ import type {
   Acknowledged,
   AcknowledgeRequest,
   AfterLossRequest,
-  AuditedRequest,
   BulkCommand,
   BulkResult,
   EntryCommand,
@@ -44,7 +43,6 @@ export class SqliteOperator implements Operator {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
   readonly #replacements: Replacements;
-  readonly #audit: AuditTable;
   readonly #results: SqliteResults;
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
@@ -60,7 +58,6 @@ export class SqliteOperator implements Operator {
     parts: {
       entries: EntryChanges;
       replacements: Replacements;
-      audit: AuditTable;
       results: SqliteResults;
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
@@ -73,12 +70,11 @@ export class SqliteOperator implements Operator {
     this.#database = database;
     this.#entries = parts.entries;
     this.#replacements = parts.replacements;
-    this.#audit = parts.audit;
     this.#results = parts.results;
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
     this.#canary = parts.canary;
-    this.#acknowledgements = new Acknowledgements(database, parts.audit);
+    this.#acknowledgements = new Acknowledgements(database);
     this.#shopHolds = parts.shopHolds;
     this.#units = parts.units;
     this.#flaggedSkus = new FlaggedSkus(database, parts);
@@ -144,7 +140,7 @@ export class SqliteOperator implements Operator {
     if (order.action === 'release') this.#shopHolds.lift(row);
     const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
     for (const { reference: subject } of isOwn ? this.#shopHolds.makeOwn(row, nowMs) : [])
-      this.#audit.record({
+      recordAudit(this.#database, {
         ...command,
         reason: whyVanished,
         action: 'hold',
@@ -152,7 +148,7 @@ export class SqliteOperator implements Operator {
         detail: { instead: reference },
       });
     if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
-    this.#audit.record({
+    recordAudit(this.#database, {
       ...command,
       action: order.action,
       subject: reference,
@@ -193,7 +189,7 @@ export class SqliteOperator implements Operator {
       const { source, orderId } = which;
       const subject = source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
       const detail = { ...which, after_id: afterId, due: done.due };
-      if (done.due > 0) this.#audit.record({ ...request, action: 'redeliver', subject, detail });
+      if (done.due > 0) recordAudit(this.#database, { ...request, action: 'redeliver', subject, detail });
       return done;
     });
   }
@@ -210,7 +206,7 @@ export class SqliteOperator implements Operator {
         });
       }
       const detail = { before, after: this.#pauseOf(scope) };
-      this.#audit.record({ ...request, action: 'pause', subject: scope, detail });
+      recordAudit(this.#database, { ...request, action: 'pause', subject: scope, detail });
     });
   }
 
@@ -229,7 +225,7 @@ export class SqliteOperator implements Operator {
       // Otherwise the next failure would pause it again, whatever the person has mended.
       this.#statements.forgetEvidence.run(scope);
       this.#liftCanary(before, nowMs);
-      this.#audit.record({ ...request, action: 'resume', subject: scope, detail: { before, after: null } });
+      recordAudit(this.#database, { ...request, action: 'resume', subject: scope, detail: { before, after: null } });
     });
   }
 

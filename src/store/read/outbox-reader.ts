@@ -4,7 +4,7 @@ import { countRedelivery } from '../results/redelivery.ts';
 import { readResultDocument, type ResultParts } from '../results/result-reader.ts';
 import { resultFileOf } from '../results/result-name.ts';
 import { readSealUsage } from '../sealing/seal-usage.ts';
-import { SealedUnits } from '../sealing/sealed-units.ts';
+import { SealedUnits } from '../sqlite/sealed-units.ts';
 import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';

@@ -1,5 +1,5 @@
 import { scopeFrom } from '../../core/scopes/scope.ts';
-import { readLane } from '../intake/lanes.ts';
+import { readLane } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { connectorUnproven } from '../submission/connector-canary.ts';
 import { pausedScopes, readPauses } from '../submission/paused-scopes.ts';

@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { readLane } from '../intake/lanes.ts';
+import { readLane } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
 import { holdUp, pauseEffects, type PauseEffect } from './pause-effects.ts';

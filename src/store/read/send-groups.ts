@@ -1,5 +1,5 @@
 import { assert } from '../../core/order-sync-error.ts';
-import { readLane, type Queue } from '../intake/lanes.ts';
+import { readLane, type Queue } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readLaneCounts } from '../sqlite/entry-counts.ts';
 import { isLanePaused, isSendPaused, type PausedScopes } from '../submission/paused-scopes.ts';

@@ -14,7 +14,7 @@ import type { OrderedEntries, OrderedEntry } from '../../core/result/ordered-ent
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readRejectedLines } from './rejected-lines.ts';
-import type { SealedUnits } from '../sealing/sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 import { recordFrom, textsFrom } from '../sqlite/rows.ts';
 
 /** What a result depends on besides the rows of its order. */

@@ -1,17 +1,10 @@
 import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
 import type { CsvFiles } from './csv-files.ts';
+import type { ResultSink } from '../sqlite/outbox.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 
 /** The sink of the folder of results. */
 export const folderSinkName = 'folder';
-
-/** What receives results, as the outbox knows it. */
-export interface ResultSink {
-  /** Deliveries are recorded under this name: it must not change. */
-  readonly name: string;
-  /** Only results of these sources are due there; null: those of every source. */
-  readonly sources: readonly string[] | null;
-}
 
 /** The results that are written back, each to every sink of its source. */
 export interface Results {

@@ -1,5 +1,6 @@
 import { longestText, type Sqlite } from '../sqlite/database.ts';
-import type { NewSinkPause, ResultSink, SinkPauseRow } from './results.ts';
+import type { ResultSink } from '../sqlite/outbox.ts';
+import type { NewSinkPause, SinkPauseRow } from './results.ts';
 
 /** Later than any time that is ever due. */
 export const never = 9_000_000_000_000_000;

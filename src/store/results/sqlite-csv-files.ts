@@ -1,7 +1,7 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { lineStateOf, type ResultLine } from '../../core/result/result-document.ts';
 import { longestRun } from '../intake/csv-rows.ts';
-import type { SealedUnits } from '../sealing/sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { CsvFiles, DueCsvFile } from './csv-files.ts';
 import { type RejectedRow, rejectedLine } from './rejected-lines.ts';

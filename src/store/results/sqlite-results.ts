@@ -1,20 +1,14 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox, ResultSink } from '../sqlite/outbox.ts';
 import { isResultNeeded } from './needed-results.ts';
-import { readResultDocument, type ResultParts } from './result-reader.ts';
+import { repeatResult } from './due-results.ts';
+import { readResultDocument } from './result-reader.ts';
 import { sharesResultName } from './result-name.ts';
-import { markCsvFilesDue, SqliteCsvFiles } from './sqlite-csv-files.ts';
+import { SqliteCsvFiles } from './sqlite-csv-files.ts';
 import { checkSink, readRedeliveryStep } from './redelivery.ts';
-import {
-  type DueDelivery,
-  folderSinkName,
-  type NewSinkPause,
-  type Redelivery,
-  type ResultSink,
-  type Results,
-  type SinkPauseRow,
-} from './results.ts';
+import type { DueDelivery, NewSinkPause, Redelivery, Results, SinkPauseRow } from './results.ts';
 import { never, SinkStates } from './sink-states.ts';
 
 /** Whatever its version: what cannot be read cannot be tried again. */
@@ -38,11 +32,6 @@ function shreddedText({ source, order_id: orderId }: ResultDocument): string {
   return `the codes of ${source}/${orderId} were shredded (retention.codes_days): its result is not written again without them`;
 }
 
-/** What a sink has confirmed is told again. */
-const forget = statementOf<[number, string], never>(
-  `UPDATE deliveries SET confirmed_events = json_object('replays', coalesce(confirmed_events ->> 'replays', 0) + 1)
-   WHERE request_id = ? AND sink = ?`,
-);
 const confirm = statementOf<{ requestId: number; sink: string; events: string }, never>(
   `UPDATE deliveries SET confirmed_events = :events
    WHERE request_id = :requestId AND sink = :sink
@@ -51,39 +40,21 @@ const confirm = statementOf<{ requestId: number; sink: string; events: string },
 
 type DueRow = Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed'>;
 
-/** The new version of a request, and its source. */
-interface NewVersion {
-  readonly version: number;
-  readonly source: string;
-}
-
 /** The deliveries of each result. A delivery is done for a version of its request. */
 export class SqliteResults implements Results {
   readonly csvFiles: SqliteCsvFiles;
   readonly #database: Sqlite;
-  #sinks: readonly ResultSink[];
-  readonly #parts: ResultParts;
+  readonly #outbox: Outbox;
   readonly #sinkStates: SinkStates;
   readonly #statements;
 
-  constructor(database: Sqlite, { sinks, ...parts }: ResultParts & { sinks: readonly ResultSink[] }) {
+  constructor(outbox: Outbox) {
+    const { database } = outbox;
     this.#database = database;
-    this.#sinks = sinks;
-    this.#parts = parts;
+    this.#outbox = outbox;
     this.#sinkStates = new SinkStates(database);
-    this.csvFiles = new SqliteCsvFiles(database, parts);
+    this.csvFiles = new SqliteCsvFiles(database, outbox);
     this.#statements = {
-      touch: database.prepare<[number, number], NewVersion>(
-        'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version, source',
-      ),
-      repeat: database.prepare<[number], NewVersion>(
-        'UPDATE requests SET version = version + 1 WHERE id = ? RETURNING version, source',
-      ),
-      due: database.prepare(
-        `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
-         ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
-           given_up_at_ms = NULL`,
-      ),
       dueNow: database.prepare<[string, number, string, number], DueRow>(
         `SELECT request_id AS requestId, tries, confirmed_events AS confirmed FROM deliveries
          WHERE done_version < due_version AND sink = +? AND due_at_ms <= ?
@@ -110,36 +81,7 @@ export class SqliteResults implements Results {
            due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
       ),
-      hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
     };
-  }
-
-  /** The result of a request has changed: every sink of its source gets it. Called inside the transaction of the change. */
-  changed(requestId: number, nowMs: number): void {
-    const changed = this.#statements.touch.get(nowMs, requestId);
-    if (changed !== undefined) this.#makeDue(requestId, changed, nowMs);
-  }
-
-  /** Makes the same result due again, where there was one, at one sink or at all. Called inside a transaction. */
-  repeat(requestId: number, nowMs: number, only?: string): void {
-    if (this.#statements.hasDelivery.get(requestId) === undefined) return;
-    const repeated = this.#statements.repeat.get(requestId);
-    if (repeated === undefined) return;
-    // What was confirmed is told again.
-    for (const sink of this.#makeDue(requestId, repeated, nowMs, only)) forget(this.#database).run(requestId, sink);
-  }
-
-  /** Returns the sinks at which it is due now. */
-  #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number, only?: string): readonly string[] {
-    // They stand in the same folder.
-    if (only === undefined || only === folderSinkName) markCsvFilesDue(this.#database, requestId, nowMs);
-    const sinks = this.#sinks.filter(
-      ({ name, sources }) => (sources === null || sources.includes(source)) && (only === undefined || name === only),
-    );
-    return sinks.map(({ name }) => {
-      this.#statements.due.run(requestId, name, version, nowMs);
-      return name;
-    });
   }
 
   async dueDeliveries(
@@ -160,7 +102,7 @@ export class SqliteResults implements Results {
   /** Null, and flagged, when its units cannot be opened: that must not stop the results of other orders. */
   #readableResult(requestId: number, sink: string, nowMs: number): ReturnType<typeof readResultDocument> | null {
     try {
-      const result = readResultDocument(this.#database, requestId, this.#parts);
+      const result = readResultDocument(this.#database, requestId, this.#outbox);
       // The shop would replace the codes that it has by none.
       if (isShredded(result.document)) throw new OrderSyncError('REFUSED', shreddedText(result.document));
       return result;
@@ -229,7 +171,7 @@ export class SqliteResults implements Results {
   }
 
   async retireSinks(nowMs: number): Promise<number> {
-    return inTransaction(this.#database, () => this.#sinkStates.retireOthers(this.#sinks, nowMs));
+    return inTransaction(this.#database, () => this.#sinkStates.retireOthers(this.#outbox.sinks, nowMs));
   }
 
   async sinkPause(sink: string): Promise<SinkPauseRow | null> {
@@ -245,7 +187,7 @@ export class SqliteResults implements Results {
   }
 
   async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {
-    this.#sinks = sinks;
+    this.#outbox.sinks = sinks;
     return await this.retireSinks(nowMs);
   }
 
@@ -259,18 +201,18 @@ export class SqliteResults implements Results {
     afterId: number,
     nowMs: number,
   ): { readonly due: number; readonly nextId: number | null } {
-    const names = this.#sinks.map(({ name }) => name);
+    const names = this.#outbox.sinks.map(({ name }) => name);
     if (which.sink !== undefined) checkSink(which.sink, names);
     const { ids, nextId } = readRedeliveryStep(this.#database, which, afterId);
     const repeated = ids.filter((id) => hasShredded(this.#database).get(id) === undefined);
     const [first] = ids;
     if (first !== undefined && repeated.length === 0 && which.orderId !== undefined) {
-      const { document } = readResultDocument(this.#database, first, this.#parts);
+      const { document } = readResultDocument(this.#database, first, this.#outbox);
       throw new OrderSyncError('REFUSED', shreddedText(document), {
         hint: 'the results that were written before stay as they are',
       });
     }
-    for (const id of repeated) this.repeat(id, nowMs, which.sink);
+    for (const id of repeated) repeatResult(this.#outbox, id, nowMs, which.sink);
     return { due: repeated.length, nextId };
   }
 }

@@ -1,9 +1,8 @@
 import type { Unit } from '../../core/decision/order-answer.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
-import type { AuditedRequest } from '../operator/operator.ts';
+import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { SealedUnits } from './sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
 export interface CodeReads {
@@ -36,9 +35,9 @@ const isRecorded = statementOf<{ subject: string; actor: string; version: number
 /** Reads codes, and records who did. */
 export class SqliteCodeReads implements CodeReads {
   readonly #database: Sqlite;
-  readonly #parts: { readonly units: SealedUnits; readonly audit: AuditTable };
+  readonly #parts: { readonly units: SealedUnits };
 
-  constructor(database: Sqlite, parts: { units: SealedUnits; audit: AuditTable }) {
+  constructor(database: Sqlite, parts: { units: SealedUnits }) {
     this.#database = database;
     this.#parts = parts;
   }
@@ -54,7 +53,7 @@ export class SqliteCodeReads implements CodeReads {
         });
       }
       const units = this.#parts.units.of(row);
-      this.#parts.audit.record({ ...request, action, subject, detail: { units: units.length } });
+      recordAudit(this.#database, { ...request, action, subject, detail: { units: units.length } });
       return units;
     });
   }
@@ -63,6 +62,8 @@ export class SqliteCodeReads implements CodeReads {
     const subject = `${source}/${orderId}`;
     // A caller may ask again and again: only the first time costs a commit.
     if (isRecorded(this.#database).get({ subject, actor: request.actor, version }) !== undefined) return;
-    inTransaction(this.#database, () => this.#parts.audit.record({ ...request, action, subject, detail: { version } }));
+    inTransaction(this.#database, () =>
+      recordAudit(this.#database, { ...request, action, subject, detail: { version } }),
+    );
   }
 }

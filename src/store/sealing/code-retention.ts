@@ -1,8 +1,8 @@
 import { endingOf } from '../../core/order/search-words.ts';
-import type { AuditTable } from '../operator/audit.ts';
+import { recordAudit } from '../sqlite/audit.ts';
 import { isResultNeeded } from '../results/needed-results.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { SealedUnits } from './sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /** Shredding of codes that were kept for long enough. References, money, attempts and the audit log stay. */
 export interface CodeRetention {
@@ -62,12 +62,10 @@ const forgetEnding = statementOf<[string, number], never>('DELETE FROM unit_endi
 export class SqliteCodeRetention implements CodeRetention {
   readonly #database: Sqlite;
   readonly #units: SealedUnits;
-  readonly #audit: AuditTable;
 
-  constructor(database: Sqlite, { units, audit }: { units: SealedUnits; audit: AuditTable }) {
+  constructor(database: Sqlite, { units }: { units: SealedUnits }) {
     this.#database = database;
     this.#units = units;
-    this.#audit = audit;
   }
 
   async shredNext({ beforeMs, nowMs, reason, after, limit }: ShredRequest): Promise<ShredProgress> {
@@ -89,6 +87,13 @@ export class SqliteCodeRetention implements CodeRetention {
     }
     shred(this.#database).run({ id: row.id, nowMs });
     const detail = { reference: row.reference, units: row.unitCount };
-    this.#audit.record({ actor: 'worker', reason, nowMs, action: 'shred_codes', subject: row.subject, detail });
+    recordAudit(this.#database, {
+      actor: 'worker',
+      reason,
+      nowMs,
+      action: 'shred_codes',
+      subject: row.subject,
+      detail,
+    });
   }
 }

@@ -1,6 +1,6 @@
 import { assert, hasCode } from '../../core/order-sync-error.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { SealedUnits } from './sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 import type { SealProgress, Sealing } from './sealing.ts';
 
 interface UnsealedRow {

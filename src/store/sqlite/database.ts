@@ -157,11 +157,26 @@ function runnerOf(database: Sqlite): Runner {
 export function statementOf<Parameters extends unknown[] | {}, Row>(
   sql: string,
 ): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
+  return prepared(sql, 'rows');
+}
+
+/** As `statementOf`, of which each row is the value of its only column. */
+export function columnOf<Parameters extends unknown[] | {}, Value>(
+  sql: string,
+): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Value> {
+  return prepared(sql, 'column');
+}
+
+function prepared<Parameters extends unknown[] | {}, Row>(
+  sql: string,
+  returns: 'rows' | 'column',
+): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
   const made = new WeakMap<Sqlite, SqliteDatabase.Statement<Parameters, Row>>();
   return (database) => {
     const known = made.get(database);
     if (known !== undefined) return known;
     const compiled = database.prepare<Parameters, Row>(sql);
+    if (returns === 'column') compiled.pluck();
     made.set(database, compiled);
     return compiled;
   };

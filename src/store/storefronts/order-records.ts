@@ -1,5 +1,6 @@
 import type { LineTable } from '../intake/accept-lines.ts';
-import type { AuditTable } from '../operator/audit.ts';
+import { recordAudit } from '../sqlite/audit.ts';
+import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { StorefrontOrder } from './storefronts.ts';
 import type { Flag } from './why-not-bought.ts';
@@ -9,12 +10,12 @@ type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
 
 /** What is written down about a shop's order for people: flags and audit entries. Called inside a transaction. */
 export class OrderRecords {
+  readonly #database: Sqlite;
   readonly #lines: LineTable;
-  readonly #audit: AuditTable;
 
-  constructor(parts: { lines: LineTable; audit: AuditTable }) {
+  constructor(database: Sqlite, parts: { lines: LineTable }) {
+    this.#database = database;
     this.#lines = parts.lines;
-    this.#audit = parts.audit;
   }
 
   /** Flags a line for review, once. Returns whether it is new. */
@@ -27,6 +28,6 @@ export class OrderRecords {
   audit(order: Acting, action: string, rows: readonly EntryRow[], reason: string): void {
     const { actor, nowMs, source, orderId } = order;
     const detail = { references: rows.map((row) => row.reference) };
-    this.#audit.record({ actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
+    recordAudit(this.#database, { actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
   }
 }

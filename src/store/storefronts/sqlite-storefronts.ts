@@ -1,7 +1,6 @@
 import type { ShopIdentity } from '../../core/shop-identity.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
-import type { AuditTable } from '../operator/audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
@@ -40,7 +39,6 @@ export class SqliteStorefronts implements Storefronts {
       namespace: ReferenceNamespace;
       lines: LineTable;
       entries: EntryChanges;
-      audit: AuditTable;
       afterLoss: AfterLoss;
       shopHolds: ShopHolds;
       rechecks: Rechecks;

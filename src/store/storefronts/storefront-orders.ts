@@ -1,6 +1,5 @@
 import { assert } from '../../core/order-sync-error.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
-import type { AuditTable } from '../operator/audit.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
@@ -54,7 +53,6 @@ export class StorefrontOrders {
     parts: {
       lines: LineTable;
       entries: EntryChanges;
-      audit: AuditTable;
       afterLoss: AfterLoss;
       shopHolds: ShopHolds;
       rechecks: Rechecks;
@@ -62,7 +60,7 @@ export class StorefrontOrders {
   ) {
     this.#lines = parts.lines;
     this.#entries = parts.entries;
-    this.#records = new OrderRecords(parts);
+    this.#records = new OrderRecords(database, parts);
     this.#unmapped = new UnmappedSkus(database);
     this.#unreadable = new UnreadableFlags(database, parts.lines);
     this.#newest = new NewestStates(database);

@@ -1,5 +1,5 @@
 import type { PurchaseFacts } from '../../core/entry/may-be-bought.ts';
-import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
+import { checkedAuditedRequest, recordAudit } from '../sqlite/audit.ts';
 import type { AfterLossRequest } from '../operator/operator.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import {
@@ -35,12 +35,10 @@ function newestOpen(database: Sqlite): number {
  */
 export class AfterLoss {
   readonly #database: Sqlite;
-  readonly #audit: AuditTable;
   #untilMs: number | null;
 
-  constructor(database: Sqlite, audit: AuditTable) {
+  constructor(database: Sqlite) {
     this.#database = database;
-    this.#audit = audit;
     this.#untilMs = readAfterLossUntil(database);
   }
 
@@ -53,7 +51,7 @@ export class AfterLoss {
       makeDatabaseId(this.#database);
       writeAfterLossUntil(this.#database, untilMs);
       this.#database.exec(restartRecovery);
-      this.#audit.record({
+      recordAudit(this.#database, {
         ...request,
         action: 'recovery_stage',
         subject: 'outbox',

@@ -1,4 +1,4 @@
-import { readLane, Turns, type Lane, type Queue } from '../intake/lanes.ts';
+import { readLane, Turns, type Lane, type Queue } from './lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClaim } from './submission.ts';

@@ -8,10 +8,11 @@ import { canTransition, isFinal, type EntryState } from '../../core/entry/states
 import { assert } from '../../core/order-sync-error.ts';
 import { withDelivered } from '../../core/result/delivered-units.ts';
 import { missingUnits } from '../../core/result/missing-units.ts';
-import type { SqliteResults } from '../results/sqlite-results.ts';
+import { resultChanged } from '../results/due-results.ts';
 import { indexUnits } from '../search/record-words.ts';
 import { longestText, type Sqlite } from '../sqlite/database.ts';
-import type { SealedUnits } from '../sealing/sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { recoveryStageNumber, type EntryRow } from '../sqlite/rows.ts';
 import { rememberEsim } from './esim-origins.ts';
 import type { Replacements } from './replacements.ts';
@@ -128,19 +129,17 @@ function holdStatements(database: Sqlite) {
  */
 export class EntryChanges {
   readonly #database: Sqlite;
-  readonly #results: SqliteResults;
+  readonly #outbox: Outbox;
   readonly #replacements: Replacements;
   readonly #units: SealedUnits;
   readonly #statements;
 
-  constructor(
-    database: Sqlite,
-    { replacements, results, units }: { replacements: Replacements; results: SqliteResults; units: SealedUnits },
-  ) {
+  constructor(outbox: Outbox, replacements: Replacements) {
+    const { database, units } = outbox;
     this.#database = database;
     this.#units = units;
     this.#replacements = replacements;
-    this.#results = results;
+    this.#outbox = outbox;
     this.#statements = {
       ...stateStatements(database),
       ...holdStatements(database),
@@ -326,6 +325,6 @@ export class EntryChanges {
   #report(row: EntryRow, nowMs: number): void {
     const requestId = this.#statements.requestOf.get(row.line_id);
     assert(requestId !== undefined, `the line of ${row.reference} exists`);
-    this.#results.changed(requestId, nowMs);
+    resultChanged(this.#outbox, requestId, nowMs);
   }
 }

@@ -1,5 +1,5 @@
 import { scopeFrom, type EntryScopes } from '../../core/scopes/scope.ts';
-import type { Lane } from '../intake/lanes.ts';
+import type { Lane } from './lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Pause } from './submission.ts';
 

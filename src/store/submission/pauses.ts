@@ -1,5 +1,5 @@
 import { scopeFrom } from '../../core/scopes/scope.ts';
-import type { AuditTable } from '../operator/audit.ts';
+import { recordAudit } from '../sqlite/audit.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { pausedByPerson, readPauses } from './paused-scopes.ts';
 import type { NewPause, Pause, StoredPauses } from './submission.ts';
@@ -7,12 +7,10 @@ import type { NewPause, Pause, StoredPauses } from './submission.ts';
 /** Paused scopes, with who paused them, why and since when. They outlive the process. */
 export class SqlitePauses implements StoredPauses {
   readonly #database: Sqlite;
-  readonly #audit: AuditTable;
   readonly #statements;
 
-  constructor(database: Sqlite, audit: AuditTable) {
+  constructor(database: Sqlite) {
     this.#database = database;
-    this.#audit = audit;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms, probes)
@@ -48,7 +46,13 @@ export class SqlitePauses implements StoredPauses {
     const { changes } = this.#statements.insert.run({ ...pause, probes, message: pause.message.slice(0, longestText) });
     if (changes !== 1) return;
     const reason = `${pause.reason}: ${pause.message}`;
-    this.#audit.record({ nowMs: pause.nowMs, actor: pause.openedBy, action: 'pause', subject: pause.scope, reason });
+    recordAudit(this.#database, {
+      nowMs: pause.nowMs,
+      actor: pause.openedBy,
+      action: 'pause',
+      subject: pause.scope,
+      reason,
+    });
   }
 
   /** Opens a pause that no probe ends. It takes the place of one that the worker opened. Called inside a transaction. */
@@ -83,7 +87,7 @@ export class SqlitePauses implements StoredPauses {
     const reason = this.#statements.end.get({ scope });
     if (reason === undefined) return false;
     this.#statements.forgetEvidence.run({ scope, reason });
-    this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: scope, reason: why });
+    recordAudit(this.#database, { nowMs, actor: 'worker', action: 'resume', subject: scope, reason: why });
     return true;
   }
 

@@ -4,11 +4,12 @@ import { isFinal } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { fingerprintOf, type OrderRules } from '../../core/order/order-request.ts';
 import { productOf, type Purchase, purchaseOf } from '../../core/order/purchase.ts';
-import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
-import { laneOf } from '../intake/lanes.ts';
-import type { SqliteResults } from '../results/sqlite-results.ts';
+import { referenceFor } from '../../core/order/reference.ts';
+import { laneOf } from './lanes.ts';
+import { resultChanged } from '../results/due-results.ts';
 import { indexProduct } from '../search/record-words.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { rulesFrom, type EntryRow } from '../sqlite/rows.ts';
 
 /** An entry that takes the place of another one. */
@@ -22,14 +23,13 @@ interface NewEntry extends Purchase {
 /** The entries that take the place of a rejected one. Every method is called inside a transaction. */
 export class Replacements {
   readonly #database: Sqlite;
-  readonly #namespace: ReferenceNamespace;
-  readonly #results: SqliteResults;
+  readonly #outbox: Outbox;
   readonly #statements;
 
-  constructor(database: Sqlite, namespace: ReferenceNamespace, results: SqliteResults) {
+  constructor(outbox: Outbox) {
+    const { database } = outbox;
     this.#database = database;
-    this.#namespace = namespace;
-    this.#results = results;
+    this.#outbox = outbox;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
@@ -85,7 +85,7 @@ export class Replacements {
     if (as !== null) this.#changeLine(row, as);
     const { changes } = this.#statements.markReplaced.run(row.id);
     assert(changes === 1, `${row.reference} is replaced once`);
-    this.#results.changed(this.#lineOf(row).requestId, nowMs);
+    resultChanged(this.#outbox, this.#lineOf(row).requestId, nowMs);
     return reference;
   }
 
@@ -124,7 +124,7 @@ export class Replacements {
 
   #referenceOf(row: EntryRow, { generation, part }: Pick<Replacement, 'generation' | 'part'>): string {
     const { source, orderId, lineId } = this.#lineOf(row);
-    return referenceFor(this.#namespace, { source, orderId, lineId, generation, part });
+    return referenceFor(this.#outbox.namespace, { source, orderId, lineId, generation, part });
   }
 
   #lineOf(row: EntryRow): { requestId: number; source: string; orderId: string; lineId: string } {

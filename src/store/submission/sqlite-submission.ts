@@ -1,6 +1,6 @@
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import type { SealedUnits } from '../sealing/sealed-units.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 import type { Rechecks } from '../storefronts/rechecks.ts';
 import type { ShopHolds } from '../storefronts/shop-holds.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { callsAhead } from '../../../src/core/budget/calls-ahead.ts';
-import { Turns, type Queue } from '../../../src/store/intake/lanes.ts';
+import { Turns, type Queue } from '../../../src/store/submission/lanes.ts';
 
 describe('how many calls come before an entry', () => {
   it('a backlog of one shop delays the single order of another by one call', () => {

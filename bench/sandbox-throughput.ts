@@ -22,7 +22,6 @@ if (isMainThread) {
       accounts: [
         {
           id: 'bench',
-          email: 'bench@example.test',
           balances: { USD: '999999999.00' },
           keys: [{ name: 'bench', value: 'bench-key-1' }],
         },

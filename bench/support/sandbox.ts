@@ -17,7 +17,6 @@ export interface SandboxProcess {
 export function richAccount(id: string): NonNullable<SandboxConfig['accounts']>[number] {
   return {
     id,
-    email: `${id}@example.test`,
     balances: { USD: '999999999.00' },
     keys: [{ name: id, value: keyValueOf(id) }],
   };

@@ -25,8 +25,6 @@ export const keySchema = z.strictObject({
 
 export const accountSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9-]{1,40}$/),
-  email: z.string().min(3).max(120),
-  phone: z.string().max(40).optional(),
   wholesale: z.boolean().default(true),
   blocked: z.boolean().default(false),
   /** Opening balances by currency; added once, when the account is new. */
@@ -112,12 +110,9 @@ export const sandboxConfigSchema = z.strictObject({
     .array(accountSchema)
     .min(1)
     .superRefine((accounts, context) => {
-      for (const field of ['id', 'email'] as const) {
-        const values = accounts.map((account) => account[field].toLowerCase());
-        const twice = values.find((value, index) => values.indexOf(value) !== index);
-        if (twice !== undefined)
-          context.addIssue({ code: 'custom', message: `two accounts have the ${field} ${twice}` });
-      }
+      const ids = accounts.map(({ id }) => id);
+      const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+      if (twice !== undefined) context.addIssue({ code: 'custom', message: `two accounts have the id ${twice}` });
     })
     .prefault(defaultAccounts),
   /** A catalogue file, relative to the folder of the config. Absent: the shipped catalogue. */
@@ -147,8 +142,6 @@ export const sandboxConfigSchema = z.strictObject({
   request_log: requestLogSchema.prefault({}),
   /** The bearer token of the routes below /__sandbox/. Absent: they answer only on loopback. */
   admin_token: z.string().min(8).optional(),
-  /** The file for one-time codes. Absent: next to the database, with the ending `.outbox.jsonl`. */
-  outbox: z.string().optional(),
 });
 
 /** The settings as a config has them: all optional. */

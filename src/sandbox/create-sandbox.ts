@@ -3,9 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import { Hono } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import * as z from 'zod';
-import { accountRoutes } from './account/account-routes.ts';
 import type { SandboxLedger } from './account/ledger.ts';
 import { Operator } from './account/operator.ts';
 import { SandboxClock, steadyTime, type TimeSource } from './clock.ts';
@@ -16,7 +14,7 @@ import { FaultSelection } from './faults/fault-selection.ts';
 import { adminRoutes } from './http/admin-routes.ts';
 import { refusal, toResponse } from './http/answers.ts';
 import { addApiRoutes } from './http/api-routes.ts';
-import { documentRoutes } from './http/documents.ts';
+import { openApiDocument } from './http/openapi.ts';
 import { createHttpServer, listen, OpenCalls, type Web } from './http/server.ts';
 import { RequestLog } from './limits/request-log.ts';
 import { readCatalogue, shippedCatalogue } from './orders/catalogue.ts';
@@ -120,33 +118,18 @@ async function createParts(options: SandboxOptions, settings: SandboxSettings, d
   const operator = new Operator({ state, requestLog, clock, faults, catalogueFile, settings });
   await committer.run(() => (options.reset === true ? operator.reset() : operator.seed()));
   state.limits.restart(settings.limits, requestLog, clock.now());
-  const outboxFile = outboxPath(settings, configDir, options.database);
   const openCalls = new OpenCalls();
-  return { seed, settings, state, clock, committer, requestLog, faults, operator, openCalls, outboxFile, log };
-}
-
-/** Next to the database, unless the config names another file. A database in memory has no file next to it. */
-function outboxPath(settings: SandboxSettings, folder: string, database: string): string | null {
-  if (settings.outbox !== undefined) return resolve(folder, settings.outbox);
-  return database === ':memory:' ? null : `${database}.outbox.jsonl`;
+  return { seed, settings, state, clock, committer, requestLog, faults, operator, openCalls, log };
 }
 
 function createApp(parts: Parts): Hono<Web> {
-  const { seed, settings, state, committer, requestLog, operator, outboxFile, log } = parts;
+  const { seed, settings, state, committer, requestLog, operator, log } = parts;
   const app = new Hono<Web>();
   app.onError((error) => {
-    // The account page refuses forms of other sites and oversized forms with such an exception.
-    if (error instanceof HTTPException) return error.getResponse();
     log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
     return toResponse(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
   });
-  const account = accountRoutes({
-    ...parts,
-    announce: ({ to, code, purpose }) =>
-      log({ level: 'info', msg: `one-time code for ${to}: ${code}`, purpose, outbox: outboxFile }),
-  });
-  app.route('/account', account);
-  app.route('/', documentRoutes());
+  app.get('/openapi.json', (context) => context.json(openApiDocument(new URL(context.req.url).origin)));
   app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
   const service = new Service(state, requestLog);
   const latency = { before: new SeededStream(seed, 'before'), after: new SeededStream(seed, 'after') };

@@ -1,5 +1,5 @@
 /** The tables of the sandbox. Amounts are minor units, times are milliseconds since the epoch. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 /** "sand" in ASCII: tells a database of the sandbox from those of other programs. */
 export const applicationId = 0x73616e64;
 
@@ -7,8 +7,7 @@ export const schema = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE accounts (
-  id TEXT PRIMARY KEY, email TEXT NOT NULL, phone TEXT,
-  wholesale INTEGER NOT NULL, blocked INTEGER NOT NULL, created_at INTEGER NOT NULL
+  id TEXT PRIMARY KEY, wholesale INTEGER NOT NULL, blocked INTEGER NOT NULL, created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE balances (
@@ -26,13 +25,12 @@ CREATE TABLE key_addresses (
   key INTEGER NOT NULL REFERENCES keys(id), address TEXT NOT NULL, PRIMARY KEY (key, address)
 ) STRICT, WITHOUT ROWID;
 
--- One row is one order, whatever it bought (Spec 1). Orders made on the website have no reference.
+-- One row is one order, whatever it bought (Spec 1).
 CREATE TABLE orders (
   id INTEGER PRIMARY KEY AUTOINCREMENT, number TEXT NOT NULL UNIQUE, account TEXT NOT NULL REFERENCES accounts(id),
-  channel TEXT NOT NULL CHECK (channel IN ('api', 'website')),
   family TEXT NOT NULL CHECK (family IN ('gift_card', 'esim')),
   kind TEXT NOT NULL CHECK (kind IN ('gift_card_order', 'esim_order', 'esim_topup')),
-  reference TEXT, fingerprint TEXT NOT NULL, item TEXT NOT NULL, quantity INTEGER NOT NULL, days INTEGER, iccid TEXT,
+  reference TEXT NOT NULL, fingerprint TEXT NOT NULL, item TEXT NOT NULL, quantity INTEGER NOT NULL, days INTEGER, iccid TEXT,
   currency TEXT NOT NULL, unit_minor INTEGER NOT NULL, cost_minor INTEGER NOT NULL,
   refunded_minor INTEGER NOT NULL DEFAULT 0 CHECK (refunded_minor BETWEEN 0 AND cost_minor),
   status TEXT NOT NULL CHECK (status IN ('pending', 'completed', 'refunded')),
@@ -93,12 +91,4 @@ CREATE TABLE exchanges (
   call INTEGER PRIMARY KEY, method TEXT NOT NULL, path TEXT NOT NULL, address TEXT NOT NULL,
   request TEXT NOT NULL, response TEXT NOT NULL
 ) STRICT;
-
-CREATE TABLE one_time_codes (
-  id INTEGER PRIMARY KEY, account TEXT NOT NULL, purpose TEXT NOT NULL, fingerprint TEXT NOT NULL,
-  created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, tries_left INTEGER NOT NULL, used_at INTEGER
-) STRICT;
-CREATE TABLE sessions (
-  fingerprint TEXT PRIMARY KEY, account TEXT NOT NULL, form_token TEXT NOT NULL, expires_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
 `;

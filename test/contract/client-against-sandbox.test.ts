@@ -180,11 +180,10 @@ describe('the client and the sandbox read the same specification', () => {
   it('rejections because of the account and because of the balance are different outcomes', async () => {
     const { client } = await start({
       accounts: [
-        { id: 'acme', email: 'a@acme.example', balances: { USD: '1.00' }, keys: [{ name: 'main', value: mainKey }] },
-        { id: 'gone', email: 'b@acme.example', blocked: true, keys: [{ name: 'gone', value: 'sandbox-key-gone' }] },
+        { id: 'acme', balances: { USD: '1.00' }, keys: [{ name: 'main', value: mainKey }] },
+        { id: 'gone', blocked: true, keys: [{ name: 'gone', value: 'sandbox-key-gone' }] },
         {
           id: 'far',
-          email: 'c@acme.example',
           keys: [{ name: 'far', value: 'sandbox-key-far', allow_list: ['192.0.2.1'] }],
         },
       ],

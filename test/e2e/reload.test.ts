@@ -19,7 +19,7 @@ const keys = {
   spare: { name: 'spare', value: 'sandbox-key-spare' },
   next: { name: 'next', value: 'sandbox-key-next' },
 };
-const account = { id: 'acme', email: 'owner@acme.example', keys: Object.values(keys) };
+const account = { id: 'acme', keys: Object.values(keys) };
 
 async function until(holds: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + 30_000;

@@ -95,7 +95,6 @@ describe('access to the API', () => {
   it('an order is refused when the named balance is one cent short, whatever the other balances are', async () => {
     const exact = {
       id: 'acme',
-      email: 'a@b.test',
       balances: { USD: '18.90', EUR: '500.00' },
       keys: [{ name: 'main', value: mainKey }],
     };

@@ -24,7 +24,7 @@ type Case = {
 };
 
 const account = (more: object): SandboxConfig => ({
-  accounts: [{ id: 'acme', email: 'a@b.test', keys: [{ name: 'main', value: mainKey }], ...more }],
+  accounts: [{ id: 'acme', keys: [{ name: 'main', value: mainKey }], ...more }],
 });
 const topup = (reference: string, more: object = {}): object => ({
   reference,

@@ -51,7 +51,6 @@ describe('the limits of a key', () => {
       accounts: [
         {
           id: 'acme',
-          email: 'a@b.test',
           keys: [
             { name: 'one', value: 'key-number-one' },
             { name: 'two', value: 'key-number-two' },

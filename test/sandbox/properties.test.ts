@@ -65,7 +65,6 @@ const faults = fc.option(fc.constantFrom('lost_answer', 'html_502', '{"fault":"h
 const account: SandboxConfig['accounts'] = [
   {
     id: 'acme',
-    email: 'a@b.test',
     balances: { USD: '300.00', EUR: '100.00' },
     keys: [{ name: 'main', value: 'sandbox-key-main' }],
   },

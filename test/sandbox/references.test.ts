@@ -104,7 +104,6 @@ describe('a reference identifies one order', () => {
       accounts: [
         {
           id: 'acme',
-          email: 'a@b.test',
           balances: { USD: '18.90' },
           keys: [{ name: 'main', value: 'sandbox-key-main' }],
         },

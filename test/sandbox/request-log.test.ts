@@ -108,7 +108,6 @@ describe('the request log', () => {
     expect(everything.match(/\[key\]/g)?.length).toBeGreaterThanOrEqual(8);
     for (const key of [mistaken, 'of+production', encodeURIComponent(mistaken), mainKey, generated])
       expect(everything).not.toContain(key);
-    expect(await (await fetch(`${sandbox.url}/__sandbox/log`)).text()).not.toContain(mainKey);
     await sandbox.close();
     new Sqlite(database).pragma('wal_checkpoint(TRUNCATE)');
     const bytes = readFileSync(database);
@@ -147,8 +146,8 @@ describe('the request log', () => {
   });
 
   it('a filter finds requests by text, account and failure, and pages show each one once', async () => {
-    const other = { id: 'other', email: 'o@example.test', keys: [{ name: 'theirs', value: 'sandbox-key-other' }] };
-    const main = { id: 'acme', email: 'a@example.test', keys: [{ name: 'main', value: mainKey }] };
+    const other = { id: 'other', keys: [{ name: 'theirs', value: 'sandbox-key-other' }] };
+    const main = { id: 'acme', keys: [{ name: 'main', value: mainKey }] };
     const sandbox = await startSandbox({ accounts: [main, other] });
     const caller = callerOf(sandbox);
     await caller.post('/orders', giftCard('shop-7'));
@@ -207,28 +206,12 @@ function browse(sandbox: Sandbox, path: string, headers: Record<string, string>,
   });
 }
 
-describe('the page of the request log', () => {
-  it('the page shows requests as text, has no scripts and loads nothing from other hosts', async () => {
+describe('the routes of the operator', () => {
+  it('the routes are for this machine only: not for pages of other sites, other names of the host, or without the token', async () => {
     const sandbox = await startSandbox();
-    const attack = '<script>alert(1)</script>"\'&<img src=x>';
-    await callerOf(sandbox).post('/orders', { reference: attack });
-    await callerOf(sandbox).get(`/orders/x?"><script>alert(2)</script>`);
-    const response = await fetch(`${sandbox.url}/__sandbox/log?search=${encodeURIComponent('"><script>')}`);
-    const filtered = await response.text();
-    const text = (await (await fetch(`${sandbox.url}/__sandbox/log`)).text()) + filtered;
-    expect(text).not.toMatch(/<script|<img/i);
-    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
-    expect(text).toContain('422 invalid_request');
-    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(response.headers.get('cache-control')).toBe('no-store');
-  });
-
-  it('the page is for this machine only: not for pages of other sites, other names of the host, or without the token', async () => {
-    const sandbox = await startSandbox();
-    const log = '/__sandbox/log';
+    const log = '/__sandbox/requests';
     expect(await browse(sandbox, log, { 'sec-fetch-site': 'none' })).toBe(200);
-    expect(await browse(sandbox, `${log}?failed=true`, { 'sec-fetch-site': 'same-origin' })).toBe(200);
-    for (const site of ['cross-site', 'same-site']) {
+    for (const site of ['cross-site', 'same-site', 'same-origin']) {
       expect(await browse(sandbox, log, { 'sec-fetch-site': site })).toBe(403);
     }
     expect(await browse(sandbox, log, { host: 'rebound.example' })).toBe(403);
@@ -238,22 +221,6 @@ describe('the page of the request log', () => {
     const guarded = await startSandbox({ admin_token: 'a-long-secret' });
     expect(await browse(guarded, log, {})).toBe(403);
     expect(await browse(guarded, log, { authorization: 'Bearer a-long-secret' })).toBe(200);
-  });
-
-  it('a link leads to older requests, with the same filter', async () => {
-    const sandbox = await startSandbox();
-    const caller = callerOf(sandbox);
-    for (const number of [1, 2, 3]) await caller.get(`/orders/missing-${number}`);
-    const first = await (await fetch(`${sandbox.url}/__sandbox/log?limit=2&search=missing-&failed=true`)).text();
-    const link = /rel="next" href="([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    const second = await (await fetch(sandbox.url + link)).text();
-    expect([...`${first}${second}`.matchAll(/<details id="(req-\d)"/g)].map(([, id]) => id)).toEqual([
-      'req-3',
-      'req-2',
-      'req-1',
-    ]);
-    expect(second).toMatch(/name="search" value="missing-"/);
-    expect(second).not.toContain('rel="next"');
   });
 });
 

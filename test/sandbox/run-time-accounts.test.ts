@@ -16,13 +16,12 @@ import {
 
 const made = z.strictObject({
   id: z.string(),
-  email: z.string(),
   keys: z.array(z.strictObject({ name: z.string(), value: z.string() })),
 });
 
-async function makeAccount(sandbox: Sandbox, wanted: object = {}): Promise<{ id: string; email: string; key: string }> {
-  const { id, email, keys } = made.parse((await operatorOf(sandbox).post('/accounts', wanted)).json);
-  return { id, email, key: keys[0]?.value ?? '' };
+async function makeAccount(sandbox: Sandbox, wanted: object = {}): Promise<{ id: string; key: string }> {
+  const { id, keys } = made.parse((await operatorOf(sandbox).post('/accounts', wanted)).json);
+  return { id, key: keys[0]?.value ?? '' };
 }
 
 describe('accounts made at run time', () => {
@@ -31,7 +30,7 @@ describe('accounts made at run time', () => {
     const [one, two] = [await makeAccount(sandbox), await makeAccount(sandbox)];
     expect(one.id).toMatch(/^account-[0-9a-f]{10}$/);
     expect(one.key).toMatch(/^wok_[\w-]{32}$/);
-    expect(new Set([one.id, two.id, one.email, two.email, one.key, two.key]).size).toBe(6);
+    expect(new Set([one.id, two.id, one.key, two.key]).size).toBe(4);
     for (const { key } of [one, two]) {
       const caller = callerOf(sandbox, key);
       expect((await caller.post('/orders', giftCard('same-reference'))).status).toBe(201);
@@ -67,7 +66,6 @@ describe('accounts made at run time', () => {
     const sandbox = await startSandbox();
     const account = await makeAccount(sandbox, {
       id: 'job-7',
-      email: 'job@example.test',
       balances: { USD: '18.90' },
       keys: [
         { name: 'chosen', value: 'chosen-key-7' },
@@ -75,7 +73,7 @@ describe('accounts made at run time', () => {
         { name: 'old', value: 'chosen-old-7', revoked: true },
       ],
     });
-    expect(account).toEqual({ id: 'job-7', email: 'job@example.test', key: 'chosen-key-7' });
+    expect(account).toEqual({ id: 'job-7', key: 'chosen-key-7' });
     const caller = callerOf(sandbox, 'chosen-key-7');
     expect((await caller.post('/orders', giftCard('a'))).status).toBe(201);
     expect(refusalOf(await caller.post('/orders', giftCard('b')))).toBe('402 insufficient_balance');
@@ -106,13 +104,12 @@ describe('accounts made at run time', () => {
     expect((await callerOf(second).get('/balances')).status).toBe(200);
   });
 
-  it('an id, an e-mail or a key that exists already is refused with the place, and nothing is stored', async () => {
+  it('an id or a key that exists already is refused with the place, and nothing is stored', async () => {
     const sandbox = await startSandbox();
     const operator = operatorOf(sandbox);
     const count = sandbox.ledger().balances.length;
     for (const [wanted, message] of [
       [{ id: 'acme' }, /^id: the account acme exists already/],
-      [{ email: 'OWNER@acme.example' }, /^email: another account has OWNER@acme\.example/],
       [{ keys: [{ name: 'a' }, { name: 'b', value: mainKey }] }, /^keys\[1\]\.value: this key exists already/],
       [
         {
@@ -169,7 +166,7 @@ describe('accounts and keys of the default config', () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     await (await startSandbox({}, { database })).close();
     const keys = [{ name: 'main', value: mainKey, revoked: true }];
-    const later = await startSandbox({ accounts: [{ id: 'acme', email: 'a@b.test', keys }] }, { database });
+    const later = await startSandbox({ accounts: [{ id: 'acme', keys }] }, { database });
     expect(refusalOf(await callerOf(later).get('/balances'))).toBe('401 invalid_key');
   });
 });

@@ -4,7 +4,6 @@ import { startSubmission, type Submission } from '../support/submission.ts';
 const accounts = [
   {
     id: 'acme',
-    email: 'owner@acme.example',
     keys: [
       { name: 'main', value: 'key-main' },
       { name: 'next', value: 'key-next' },

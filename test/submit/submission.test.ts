@@ -217,7 +217,6 @@ describe('an API that denies or limits calls', () => {
         accounts: [
           {
             id: 'acme',
-            email: 'a@b.example',
             balances: { USD: '1.00', EUR: '100.00' },
             keys: [{ name: 'main', value: 'sandbox-key-main' }],
           },
@@ -327,7 +326,6 @@ describe('the rules of an order', () => {
         accounts: [
           {
             id: 'acme',
-            email: 'a@b.example',
             balances: { USD: '1.00', EUR: '100.00' },
             keys: [{ name: 'main', value: 'sandbox-key-main' }],
           },

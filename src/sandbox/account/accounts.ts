@@ -4,7 +4,7 @@ import type { AccountSettings } from '../config.ts';
 import type { Database } from '../database.ts';
 import { toMinor } from './money.ts';
 
-export type Account = { id: string; email: string; phone: string | null; wholesale: number; blocked: number };
+export type Account = { id: string; wholesale: number; blocked: number };
 export type ApiKey = {
   id: number;
   account: string;
@@ -15,9 +15,8 @@ export type ApiKey = {
 };
 export type Balance = { currency: string; amount_minor: number };
 
-/** Spec 5.5 and 5.6. */
-export const maxLiveKeys = 5;
-export const maxAddresses = 10;
+/** Spec 5.5. */
+const maxLiveKeys = 5;
 
 /** The value of a new key. The request log recognises keys by this form. */
 export function newKeyValue(): string {
@@ -63,8 +62,8 @@ export class Accounts {
         .prepare<[number], string>('SELECT address FROM key_addresses WHERE key = ? ORDER BY address')
         .pluck(),
       upsertAccount: database.prepare(
-        `INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-           email = excluded.email, phone = excluded.phone, wholesale = excluded.wholesale, blocked = excluded.blocked`,
+        `INSERT INTO accounts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+           wholesale = excluded.wholesale, blocked = excluded.blocked`,
       ),
       balance: database
         .prepare<[string, string], number>('SELECT amount_minor FROM balances WHERE account = ? AND currency = ?')
@@ -80,9 +79,9 @@ export class Accounts {
 
   /** Stores an account of the config: its fields and keys at every start, its opening balances only once. */
   seed(account: AccountSettings, now: number): void {
-    const { id, email, phone = null, wholesale, blocked } = account;
+    const { id, wholesale, blocked } = account;
     const openingBalances = this.account(id) === undefined ? Object.entries(account.balances) : [];
-    this.#sql.upsertAccount.run(id, email, phone, Number(wholesale), Number(blocked), now);
+    this.#sql.upsertAccount.run(id, Number(wholesale), Number(blocked), now);
     for (const [currency, amount] of openingBalances) {
       this.move(id, currency, toMinor(amount, currency), 'funding', now);
     }
@@ -104,14 +103,6 @@ export class Accounts {
 
   count(): number {
     return this.#database.prepare<[], number>('SELECT count(*) FROM accounts').pluck().get() ?? 0;
-  }
-
-  /** The account with this e-mail, in whatever case it is written. */
-  idOfEmail(email: string): string | undefined {
-    return this.#database
-      .prepare<[string], string>('SELECT id FROM accounts WHERE lower(email) = lower(?)')
-      .pluck()
-      .get(email);
   }
 
   account(id: string): Account | undefined {

@@ -3,10 +3,9 @@
  * test values are refused.
  */
 export const defaultAccounts = [
-  { id: 'acme', email: 'owner@acme.example', keys: [{ name: 'main', value: 'sandbox-key-main' }] },
+  { id: 'acme', keys: [{ name: 'main', value: 'sandbox-key-main' }] },
   {
     id: 'keys',
-    email: 'owner@keys.example',
     keys: [
       { name: 'revoked', value: 'sandbox-key-revoked', revoked: true },
       // An address for documentation (RFC 5737): no caller has it.
@@ -15,19 +14,16 @@ export const defaultAccounts = [
   },
   {
     id: 'blocked',
-    email: 'owner@blocked.example',
     blocked: true,
     keys: [{ name: 'main', value: 'sandbox-key-blocked' }],
   },
   {
     id: 'not-wholesale',
-    email: 'owner@not-wholesale.example',
     wholesale: false,
     keys: [{ name: 'main', value: 'sandbox-key-not-wholesale' }],
   },
   {
     id: 'empty',
-    email: 'owner@empty.example',
     balances: { USD: '0.00', EUR: '0.00' },
     keys: [{ name: 'main', value: 'sandbox-key-empty' }],
   },

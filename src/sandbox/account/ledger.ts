@@ -53,7 +53,7 @@ export function readLedger(state: SandboxState, log: RequestLog, now: number): S
     now,
     window_ms: windowMs,
     orders: rows(
-      `SELECT number, account, channel, family, kind, reference, item, quantity, days, iccid, currency, cost_minor,
+      `SELECT number, account, family, kind, reference, item, quantity, days, iccid, currency, cost_minor,
          refunded_minor, status, created_at FROM orders ORDER BY id`,
     ),
     esims: rows<Esim>('SELECT * FROM esims ORDER BY id').map((esim) => ({ ...esim, state: stateOf(esim, now) })),

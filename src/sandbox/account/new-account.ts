@@ -7,7 +7,7 @@ import { type Accounts, newKeyValue } from './accounts.ts';
 export const maxAccounts = 1_000;
 
 /** An account to make while the sandbox runs: all that a config can say of it, and what is left out is made up. */
-export const newAccountSchema = accountSchema.partial({ id: true, email: true }).extend({
+export const newAccountSchema = accountSchema.partial({ id: true }).extend({
   keys: z
     .array(keySchema.partial({ value: true }))
     .max(5, 'an account holds at most 5 live keys (Spec 8)')
@@ -15,26 +15,24 @@ export const newAccountSchema = accountSchema.partial({ id: true, email: true })
 });
 
 /** What the maker of an account must know; its keys are not shown again. */
-export type NewAccount = { id: string; email: string; keys: Array<{ name: string; value: string }> };
+export type NewAccount = { id: string; keys: Array<{ name: string; value: string }> };
 
 /**
  * Stores a new account. It stays until the sandbox is reset. Must run inside a transaction.
- * Throws when its id, its e-mail or a key exists already, or when there are too many accounts.
+ * Throws when its id or a key exists already, or when there are too many accounts.
  * @internal
  */
 export function createAccount(accounts: Accounts, wanted: z.output<typeof newAccountSchema>, now: number): NewAccount {
   const id = wanted.id ?? `account-${randomBytes(5).toString('hex')}`;
-  const email = wanted.email ?? `${id}@sandbox.example`;
   if (accounts.count() >= maxAccounts) {
     throw new Error(`there are ${maxAccounts} accounts, which is the limit: use one of them, or reset the sandbox`);
   }
   if (accounts.account(id) !== undefined) throw new Error(`id: the account ${id} exists already: leave out the id`);
-  if (accounts.idOfEmail(email) !== undefined) throw new Error(`email: another account has ${email}: leave it out`);
   const keys = wanted.keys.map((key) => ({ ...key, value: key.value ?? newKeyValue() }));
   for (const [index, { value }] of keys.entries()) {
     if (accounts.keyOf(value) === undefined && keys.findIndex((key) => key.value === value) === index) continue;
     throw new Error(`keys[${index}].value: this key exists already: leave out the value`);
   }
-  accounts.seed({ ...wanted, id, email, keys }, now);
-  return { id, email, keys: keys.map(({ name, value }) => ({ name, value })) };
+  accounts.seed({ ...wanted, id, keys }, now);
+  return { id, keys: keys.map(({ name, value }) => ({ name, value })) };
 }

@@ -13,8 +13,6 @@ import { newAccountSchema } from '../account/new-account.ts';
 import type { Committer } from '../committer.ts';
 import { requestFilterSchema } from '../limits/logged-requests.ts';
 import { readJsonBody } from './json-body.ts';
-import { pageHeaders } from './page-headers.ts';
-import { requestLogPage } from './request-log-page.ts';
 import type { Web } from './server.ts';
 
 const tenYearsMs = 10 * 365 * 86_400_000;
@@ -75,11 +73,6 @@ export function adminRoutes(operator: Operator, committer: Committer, token: str
       }
     });
   }
-  app.get('/log', pageHeaders, async (context) => {
-    const filter = requestFilterSchema.safeParse(context.req.query());
-    if (!filter.success) return problem(context, 422, 'invalid_request', z.prettifyError(filter.error));
-    return context.html(requestLogPage(filter.data, await committer.run(() => operator.requests(filter.data))));
-  });
   app.all('*', (context) => problem(context, 404, 'not_found', 'There is no such route below /__sandbox/.'));
   return app;
 }
@@ -98,10 +91,8 @@ function operatorsOnly(token: string | undefined): MiddlewareHandler<Web> {
     } else {
       const host = (headers.host ?? '').replace(/:\d+$/, '');
       if (!isLoopback(socket.remoteAddress ?? '') || !(host === 'localhost' || isLoopback(host))) return refuse();
-      // The page of the request log links to itself, which a browser calls same-origin. It only reads.
-      const isOwnLink = headers['sec-fetch-site'] === 'same-origin' && context.req.method === 'GET';
       const isOfPage = headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none';
-      if (isOfPage && !isOwnLink) return refuse();
+      if (isOfPage) return refuse();
     }
     await next();
     return undefined;

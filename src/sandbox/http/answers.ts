@@ -2,103 +2,61 @@ import type { Family } from '../orders/operations.ts';
 
 /** The error table of Spec 7, row by row. An error answer of the API carries one of these pairs of status and code. */
 export const errorRows = [
-  row(401, 'invalid_key', 'both', 'Missing, wrong or revoked key.', 'Check the header; create a new key if needed.'),
-  row(
-    403,
-    'account_not_allowed',
-    'both',
-    'Account is not wholesale (any more) or is blocked.',
-    'Contact the operator.',
-  ),
-  row(
-    403,
-    'ip_not_allowed',
-    'both',
-    'Key is restricted to other IP addresses.',
-    "Add the server's address to the key or call from an allowed server.",
-  ),
+  row(401, 'invalid_key', 'both', 'Missing, wrong or revoked key.'),
+  row(403, 'account_not_allowed', 'both', 'Account is not wholesale (any more) or is blocked.'),
+  row(403, 'ip_not_allowed', 'both', 'Key is restricted to other IP addresses.'),
   row(
     404,
     'not_found',
     'both',
     'No order with that number or reference in this family; no such destination; no eSIM with that ICCID on the account.',
-    'Check the value and the family.',
   ),
-  row(
-    402,
-    'insufficient_balance',
-    'both',
-    'The named balance does not cover the order.',
-    'Add balance or charge the other balance.',
-  ),
+  row(402, 'insufficient_balance', 'both', 'The named balance does not cover the order.'),
   row(
     409,
     'reference_in_use',
     'both',
     "The reference already belongs to one of the caller's orders in the other family.",
-    'Use a new reference.',
   ),
-  row(
-    422,
-    'currency_unavailable',
-    'both',
-    'The product or plan has no price in that currency.',
-    'Charge the other balance.',
-  ),
-  row(422, 'invalid_request', 'both', 'A field is missing or malformed.', 'Read `message`.'),
-  row(422, 'order_refused', 'both', 'The order could not be placed.', 'Read `message`.'),
+  row(422, 'currency_unavailable', 'both', 'The product or plan has no price in that currency.'),
+  row(422, 'invalid_request', 'both', 'A field is missing or malformed.'),
+  row(422, 'order_refused', 'both', 'The order could not be placed.'),
   // Spec 7 gives no code for 429, but the error body needs one. The setting limits.code can replace this one.
-  row(429, 'rate_limited', 'both', 'Rate limit reached.', 'Wait a few seconds, retry.'),
-  row(503, 'api_disabled', 'both', 'API switched off for maintenance.', 'Retry later.'),
-  row(404, 'invalid_variant', 'gift_card', 'No such product in the API catalogue.', 'Refresh the copy of `/products`.'),
-  row(409, 'out_of_stock', 'gift_card', 'Fewer than `quantity` are available.', 'Order fewer or try later.'),
-  row(
-    422,
-    'limit_exceeded',
-    'gift_card',
-    'Quantity above the per-order limit.',
-    'Split into several orders, each with its own reference.',
-  ),
-  row(422, 'not_api_sellable', 'gift_card', 'A website-only product.', 'Order it on the website.'),
-  row(
-    404,
-    'invalid_plan',
-    'esim',
-    'No such plan in the API catalogue.',
-    "Read `message`; refresh the destination's plans; order again with a new reference.",
-  ),
+  row(429, 'rate_limited', 'both', 'Rate limit reached.'),
+  row(503, 'api_disabled', 'both', 'API switched off for maintenance.'),
+  row(404, 'invalid_variant', 'gift_card', 'No such product in the API catalogue.'),
+  row(409, 'out_of_stock', 'gift_card', 'Fewer than `quantity` are available.'),
+  row(422, 'limit_exceeded', 'gift_card', 'Quantity above the per-order limit.'),
+  row(422, 'not_api_sellable', 'gift_card', 'A website-only product.'),
+  row(404, 'invalid_plan', 'esim', 'No such plan in the API catalogue.'),
   row(
     422,
     'invalid_plan',
     'esim',
     'The plan cannot be ordered as asked: it went off sale, `quantity` is not 1 to 30, or `days` is missing or outside the range of a daily plan.',
-    "Read `message`; refresh the destination's plans; order again with a new reference.",
   ),
   row(
     422,
     'topup_not_allowed',
     'esim',
     "The plan is not one of the eSIM's top-up plans, or the eSIM is cancelled or expired.",
-    'Choose a plan from `GET /esim/esims/{iccid}/topups`.',
   ),
   row(
     409,
     'not_cancellable',
     'esim',
     'The eSIM was installed, topped up or already cancelled, or its state could not be checked at that moment.',
-    'Read `message`. Only the "could not check" case is worth a retry, after about a minute.',
   ),
 ] as const;
 
-/** One row: status, code, where it can occur, its meaning, and what the client can do. */
+/** One row: status, code, where it can occur, and its meaning. */
 function row<const Status extends number, const Code extends string>(
   status: Status,
   code: Code,
   family: Family | 'both',
   meaning: string,
-  action: string,
 ) {
-  return { status, code, family, meaning, action };
+  return { status, code, family, meaning };
 }
 
 type ErrorRow = (typeof errorRows)[number];

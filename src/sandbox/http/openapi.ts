@@ -30,7 +30,7 @@ export function openApiDocument(baseUrl: string): object {
     ],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account page.' } },
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
       schemas: namedSchemas(),
     },
   };

@@ -83,5 +83,5 @@ export const readOperations = {
   topups: ofEsim((esim, _call, state) => ({ iccid: esim.iccid, topups: topupPlans(esim, state).map(renderPlan) })),
   esim: ofEsim((esim, call) => renderEsim(esim, call.arrivedAt)),
   balances,
-  unknown: () => refusal(404, 'not_found', 'There is no such operation. See /docs for those that exist.'),
+  unknown: () => refusal(404, 'not_found', 'There is no such operation. See /openapi.json for those that exist.'),
 } satisfies Record<string, ReadOperation>;

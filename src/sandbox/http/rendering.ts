@@ -39,7 +39,7 @@ function renderEsimOrder(order: Order, esims: Esim[], now: number): z.output<typ
 function orderFields(order: Order) {
   return {
     number: order.number,
-    reference: order.reference ?? '',
+    reference: order.reference,
     status: order.status,
     currency: order.currency,
     total: toDecimal(order.cost_minor, order.currency),

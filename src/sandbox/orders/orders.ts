@@ -6,10 +6,9 @@ export type Order = {
   id: number;
   number: string;
   account: string;
-  channel: 'api' | 'website';
   family: Family;
   kind: PurchaseOperation;
-  reference: string | null;
+  reference: string;
   fingerprint: string;
   item: string;
   quantity: number;
@@ -49,14 +48,14 @@ export class Orders {
         .prepare<[], number>("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'orders'), 0) + 1")
         .pluck(),
       insert: database.prepare(
-        `INSERT INTO orders (number, account, channel, family, kind, reference, fingerprint, item, quantity, days, iccid,
+        `INSERT INTO orders (number, account, family, kind, reference, fingerprint, item, quantity, days, iccid,
            currency, unit_minor, cost_minor, status, created_at, due_at, due_outcome)
-         VALUES (@number, @account, @channel, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
+         VALUES (@number, @account, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
            @currency, @unit_minor, @cost_minor, @status, @created_at, @due_at, @due_outcome)`,
       ),
       byNumber: database.prepare<[string], Order>('SELECT * FROM orders WHERE number = ?'),
       byReference: database.prepare<[string, string], Order>(
-        "SELECT * FROM orders WHERE account = ? AND reference = ? AND channel = 'api'",
+        'SELECT * FROM orders WHERE account = ? AND reference = ?',
       ),
       due: database.prepare<[number], Order>("SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?"),
       settle: database.prepare("UPDATE orders SET status = ? WHERE number = ? AND status = 'pending'"),
@@ -84,14 +83,13 @@ export class Orders {
     return this.require(number);
   }
 
-  /** Finds only orders of the API: a key cannot read website orders (Spec 5.9). */
   byReference(account: string, reference: string): Order | undefined {
     return this.#sql.byReference.get(account, reference);
   }
 
   byNumber(account: string, number: string): Order | undefined {
     const order = this.find(number);
-    return order?.account === account && order.channel === 'api' ? order : undefined;
+    return order?.account === account ? order : undefined;
   }
 
   /** Stores the first answer, for the replays of the reference. */
@@ -129,7 +127,6 @@ export class Orders {
     return share;
   }
 
-  /** The order with this number, of the API or the website. */
   find(number: string): Order | undefined {
     return this.#sql.byNumber.get(number);
   }

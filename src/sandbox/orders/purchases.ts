@@ -15,7 +15,6 @@ export function purchase(operation: PurchaseOperation, call: Call, progress: Pro
     {
       ...ordered,
       account: found(progress.account, 'account').id,
-      channel: 'api',
       family: familyOf(operation),
       kind: operation,
       days: days ?? null,
@@ -61,41 +60,4 @@ export function cancel(call: Call, progress: Progress, state: SandboxState): Ans
     refund: { amount: toDecimal(refunded, currency), currency },
   };
   return { status: 200, body, orderNumber: number, committed: true };
-}
-
-/** A product that the account holder buys on the website: an order that no key can read (Spec 5.9). */
-export function buyOnWebsite(
-  account: string,
-  variant: string,
-  currency: string,
-  now: number,
-  state: SandboxState,
-): Order | { problem: string } {
-  const product = state.catalogue.products.get(variant);
-  const unitMinor = product?.prices.get(currency);
-  if (product === undefined || unitMinor === undefined) return { problem: 'There is no such product at that price.' };
-  if (state.stock.available(product) < 1) return { problem: 'The product is out of stock.' };
-  if (state.accounts.balance(account, currency) < unitMinor) return { problem: 'The balance does not cover it.' };
-  const order = state.orders.place(
-    {
-      account,
-      channel: 'website',
-      family: 'gift_card',
-      kind: 'gift_card_order',
-      reference: null,
-      fingerprint: '',
-      item: variant,
-      quantity: 1,
-      days: null,
-      iccid: null,
-      currency,
-      unit_minor: unitMinor,
-      dueAt: null,
-      outcome: 'completed',
-    },
-    now,
-  );
-  state.stock.take(product, 1);
-  state.codes.deliver(order, product.category);
-  return order;
 }

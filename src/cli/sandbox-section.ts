@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { sandboxConfigSchema, type SandboxConfig } from '../sandbox/config.ts';
+import { sandboxConfigSchema, type SandboxConfig } from '../sandbox/settings/config.ts';
 
 /** The keys that the command line reads itself; the rest belongs to the sandbox. */
 const placeSchema = z.strictObject({

@@ -79,7 +79,7 @@ describe('a key that is revoked and replaced while the worker runs', () => {
       .query<{ reference: string }>('SELECT reference FROM outbox')
       .map((row) => row.reference);
     expect(references).toHaveLength(160);
-    expect(ledger.orders.map((each) => String(each.reference)).toSorted()).toEqual(references.toSorted());
+    expect(ledger.orders.map(({ reference }) => reference).toSorted()).toEqual(references.toSorted());
     expect(ledger.keys.map((key) => key.limited)).toEqual([0, 0, 0]);
     const [, , next] = ledger.keys;
     expect(next?.orders_at.length).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Committer } from '../../src/sandbox/committer.ts';
+import { Committer } from '../../src/sandbox/storage/committer.ts';
 import { temporaryFolder } from './running-sandbox.ts';
 
 function openTable(): { committer: Committer; add: (value: number) => number; seenByOthers: () => unknown[] } {

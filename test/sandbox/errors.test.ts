@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorRows } from '../../src/sandbox/http/answers.ts';
-import type { SandboxConfig } from '../../src/sandbox/config.ts';
+import { errorRows } from '../../src/sandbox/orders/answers.ts';
+import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import {
   buyEsim,

@@ -1,9 +1,9 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../src/sandbox/faults/fault-rules.ts';
+import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import { giftCardOrderAnswer } from '../../src/sandbox/http/wire.ts';
+import { giftCardOrderAnswer } from '../../src/sandbox/orders/wire.ts';
 import {
   callerOf,
   esim,

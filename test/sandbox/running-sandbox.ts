@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
-import type { SandboxConfig } from '../../src/sandbox/config.ts';
+import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/create-sandbox.ts';
 
 export const mainKey = 'sandbox-key-main';

@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
 import SqliteDatabase from 'better-sqlite3';
 import { parse, stringify } from 'yaml';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { SandboxConfig } from '../../src/sandbox/config.ts';
+import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 

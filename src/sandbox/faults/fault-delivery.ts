@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import * as z from 'zod';
-import { type Answer, refusal, textOf } from '../http/answers.ts';
-import type { Fault } from './fault-rules.ts';
+import { type Answer, refusal, textOf } from '../orders/answers.ts';
+import type { Fault } from '../settings/fault-rules.ts';
 import type { DrawnFault } from './fault-selection.ts';
 
 /** What a fault can do with the call that it hits. */

@@ -1,8 +1,8 @@
 import type { ApiKey } from '../account/accounts.ts';
 import type { Call } from '../orders/call.ts';
 import type { Catalogue } from '../orders/catalogue.ts';
-import { SeededStream } from '../randomness.ts';
-import { type Fault, type FaultRule, faultRuleSchema, faultSchema } from './fault-rules.ts';
+import { SeededStream } from '../values/randomness.ts';
+import { type Fault, type FaultRule, faultRuleSchema, faultSchema } from '../settings/fault-rules.ts';
 
 /** The fault that was drawn for one call. */
 export type DrawnFault = {

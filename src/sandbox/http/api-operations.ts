@@ -1,7 +1,7 @@
 import type * as z from 'zod';
-import { isPurchase, type Operation } from '../orders/operations.ts';
-import type { ErrorCode } from './answers.ts';
-import * as wire from './wire.ts';
+import { isPurchase, type Operation } from '../values/operations.ts';
+import type { ErrorCode } from '../orders/answers.ts';
+import * as wire from '../orders/wire.ts';
 
 type Parameter = ReturnType<typeof parameter>;
 

@@ -1,19 +1,18 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, Hono } from 'hono';
 import { bearerToken, canonicalAddress } from '../account/accounts.ts';
-import type { SandboxClock } from '../clock.ts';
-import type { Committer } from '../committer.ts';
+import type { SandboxClock } from '../values/clock.ts';
+import type { Committer } from '../storage/committer.ts';
 import { deliverFault, type Exchange } from '../faults/fault-delivery.ts';
 import type { DrawnFault, FaultSelection } from '../faults/fault-selection.ts';
 import type { Call } from '../orders/call.ts';
-import { movesMoney, type Operation } from '../orders/operations.ts';
+import { movesMoney, type Operation } from '../values/operations.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 import type { Service } from '../orders/service.ts';
-import type { SeededStream } from '../randomness.ts';
-import { refusal, toResponse } from './answers.ts';
+import type { SeededStream } from '../values/randomness.ts';
+import { refusal, toResponse } from '../orders/answers.ts';
 import { apiOperations } from './api-operations.ts';
-import { readJsonBody } from './json-body.ts';
-import type { OpenCalls, Web } from './server.ts';
+import { type OpenCalls, readJsonBody, type Web } from './server.ts';
 
 type ApiParts = {
   state: SandboxState;

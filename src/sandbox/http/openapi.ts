@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { errorRows } from './answers.ts';
+import { errorRows } from '../orders/answers.ts';
 import { type ApiOperation, apiOperations } from './api-operations.ts';
-import { errorAnswer, wireSchemas } from './wire.ts';
+import { errorAnswer, wireSchemas } from '../orders/wire.ts';
 
 const requestId = { description: 'Names this call in the request log of the sandbox.', schema: { type: 'string' } };
 const schemaPath = '#/components/schemas/';

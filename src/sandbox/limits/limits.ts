@@ -1,7 +1,5 @@
-import type { LimitSettings } from '../config.ts';
-import type { Answer } from '../http/answers.ts';
-import { movesMoney } from '../orders/operations.ts';
-import { type LimitModel, limitModel } from './limit-models.ts';
+import type { LimitSettings } from '../settings/config.ts';
+import { movesMoney } from '../values/operations.ts';
 import type { RequestLog } from './request-log.ts';
 
 type LimitsOfKey = { requests: LimitModel; orders: LimitModel };
@@ -18,19 +16,19 @@ export class Limits {
     this.#settings = settings;
   }
 
-  /** Counts the call and returns null, or returns the answer 429. */
-  take(key: number, spending: boolean, now: number): Answer | null {
-    if (!this.#settings.enabled) return null;
+  /** Counts the call and returns 0, or returns in how many milliseconds it would be let in. */
+  take(key: number, spending: boolean, now: number): number {
+    if (!this.#settings.enabled) return 0;
     const { requests, orders } = this.#of(key);
     const waitMs = Math.max(requests.waitMs(now), spending ? orders.waitMs(now) : 0);
     if (waitMs > 0) {
       requests.reject(now);
       if (spending) orders.reject(now);
-      return tooManyRequests(this.#settings, waitMs, now);
+      return waitMs;
     }
     requests.admit(now);
     if (spending) orders.admit(now);
-    return null;
+    return 0;
   }
 
   /** Starts over with these settings, and counts the calls in the log that can still matter. */
@@ -64,17 +62,89 @@ export class Limits {
   }
 }
 
-/** HTTP 429 as the settings describe it. Spec 7 fixes neither `Retry-After` nor a code. */
-function tooManyRequests(settings: LimitSettings, waitMs: number, now: number): Answer {
-  const headers: Record<string, string> = {};
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  if (settings.retry_after === 'seconds') headers['retry-after'] = String(seconds);
-  if (settings.retry_after === 'date') headers['retry-after'] = new Date(now + seconds * 1000).toUTCString();
-  if (settings.body === 'empty') return { status: 429, body: '', headers };
-  if (settings.body === 'text') {
-    return { status: 429, body: 'Too Many Requests\n', headers: { ...headers, 'content-type': 'text/plain' } };
-  }
-  const { code, requests, orders, window_ms: windowMs } = settings;
-  const message = `Rate limit reached: at most ${requests} requests and ${orders} orders per ${windowMs / 1000} s and key. Wait a few seconds, then retry.`;
-  return { status: 429, code, body: { error: { code, message } }, headers };
+/** One limit of one key, as one kind of server counts it. Times are milliseconds and never run backwards. */
+export interface LimitModel {
+  /** Milliseconds until a call would be let in; 0 when it would be now. Counts nothing. */
+  waitMs(now: number): number;
+  /** Counts a call that was let in. */
+  admit(now: number): void;
+  /** Learns of a call that was answered 429. */
+  reject(now: number): void;
+}
+
+/** At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old. */
+function slidingLog(windowMs: number, cap: number, countsRejected: boolean): LimitModel {
+  // The calls of the last window start at `head`: moving it is cheaper than shifting the array at each call.
+  let stamps: number[] = [];
+  let head = 0;
+  const count = (now: number): void => void stamps.push(now);
+  return {
+    waitMs(now) {
+      while (head < stamps.length && (stamps[head] ?? 0) <= now - windowMs) head += 1;
+      if (head > 1024) {
+        stamps = stamps.slice(head);
+        head = 0;
+      }
+      const over = stamps.length - head - cap;
+      return over < 0 ? 0 : (stamps[head + over] ?? 0) + windowMs - now;
+    },
+    admit: count,
+    reject: countsRejected ? count : () => {},
+  };
+}
+
+/**
+ * At most `cap` calls in each window of the clock; around an edge, twice as many can pass. With `countsPrevious`, the
+ * calls of the previous window count too, by its share of the last `windowMs`: the approximation of many gateways.
+ */
+function windowCounter(windowMs: number, cap: number, countsPrevious: boolean): LimitModel {
+  let window = -1;
+  let count = 0;
+  let previous = 0;
+  return {
+    waitMs(now) {
+      const current = Math.floor(now / windowMs);
+      if (current !== window) {
+        previous = countsPrevious && current === window + 1 ? count : 0;
+        window = current;
+        count = 0;
+      }
+      // Whole numbers throughout (the estimate, times the window): a rounding error must not let a call in.
+      const left = (window + 1) * windowMs - now;
+      const free = (cap - count) * windowMs;
+      if (previous * left < free) return 0;
+      if (free <= 0 || previous === 0) return left;
+      return left - Math.ceil(free / previous) + 1;
+    },
+    admit: () => void (count += 1),
+    reject: () => {},
+  };
+}
+
+/** A bucket of `cap` tokens that refills evenly over one window. */
+function tokenBucket(windowMs: number, cap: number): LimitModel {
+  // Tokens times the window: whole numbers, because a rounding error must not add or lose a token.
+  let level = cap * windowMs;
+  let lastSeen: number | null = null;
+  return {
+    waitMs(now) {
+      level = Math.min(cap * windowMs, level + (now - (lastSeen ?? now)) * cap);
+      lastSeen = now;
+      return level >= windowMs ? 0 : Math.ceil((windowMs - level) / cap);
+    },
+    admit: () => void (level -= windowMs),
+    reject: () => {},
+  };
+}
+
+const models: Record<LimitSettings['model'], (windowMs: number, cap: number) => LimitModel> = {
+  sliding_log: (windowMs, cap) => slidingLog(windowMs, cap, false),
+  rejected_count: (windowMs, cap) => slidingLog(windowMs, cap, true),
+  fixed_window: (windowMs, cap) => windowCounter(windowMs, cap, false),
+  sliding_counter: (windowMs, cap) => windowCounter(windowMs, cap, true),
+  token_bucket: tokenBucket,
+};
+
+export function limitModel(kind: LimitSettings['model'], windowMs: number, cap: number): LimitModel {
+  return models[kind](windowMs, cap);
 }

@@ -1,9 +1,29 @@
-import type { Database } from '../database.ts';
-import type { RequestLogSettings } from '../config.ts';
-import { type Answer, textOf } from '../http/answers.ts';
-import type { Call, Progress } from '../orders/call.ts';
-import { withoutKeys } from './key-mask.ts';
-import { movesMoney, type Operation } from '../orders/operations.ts';
+import type { Database } from '../storage/database.ts';
+import type { RequestLogSettings } from '../settings/config.ts';
+import { movesMoney, type Operation } from '../values/operations.ts';
+import * as z from 'zod';
+import { isoTime } from '../values/clock.ts';
+
+/** The form of the keys that this sandbox makes: see `newKeyValue`. */
+const generatedKey = /wok_[\w-]{32}/g;
+/** No key is shorter. A caller's token of a few letters would mask parts of every word. */
+const minKeyChars = 8;
+
+/** The text with `[key]` in the place of each of these keys, and of every key that a sandbox made. */
+function withoutKeys(text: string, keys: readonly string[]): string {
+  let masked = text.replaceAll(generatedKey, '[key]');
+  for (const key of keys) {
+    if (key.length < minKeyChars) continue;
+    for (const spelling of spellingsOf(key)) masked = masked.replaceAll(spelling, '[key]');
+  }
+  return masked;
+}
+
+/** As it is, in a path, and in JSON, where some programs write a slash as `\\/`. */
+function spellingsOf(key: string): Set<string> {
+  const json = JSON.stringify(key).slice(1, -1);
+  return new Set([key, encodeURIComponent(key), json, json.replaceAll('/', '\\/')]);
+}
 
 export type LoggedCall = {
   id: number;
@@ -18,6 +38,29 @@ export type LoggedCall = {
   reference: string | null;
   order_number: string | null;
   fault: string | null;
+};
+
+/** A call and its answer. */
+type CallToLog = {
+  /** The number of its key; null: it had none, or an unknown one. */
+  key: number | null;
+  operation: Operation;
+  arrivedAt: number;
+  /** Whether the limits let it in; absent: they have not seen it. */
+  letIn: boolean | undefined;
+  /** 0: no answer. */
+  status: number;
+  code: string | null;
+  reference: string | null;
+  orderNumber: string | null;
+  fault: string | null;
+  /** The bearer token, which the log must not contain. */
+  token: string | undefined;
+  method: string;
+  path: string;
+  address: string;
+  request: string;
+  response: string;
 };
 
 /** The oldest rows are deleted once for so many new ones, which is cheaper than at each call. */
@@ -53,32 +96,32 @@ export class RequestLog {
     this.#prune = database.prepare('DELETE FROM calls WHERE id <= ?');
   }
 
-  /** Logs a call and its answer, and returns the number of its row. Status 0: no answer. */
-  add(call: Call, progress: Progress, answer: Answer, fault: string | null): number {
+  /** Logs a call and its answer, and returns the number of its row. */
+  add(call: CallToLog): number {
     const { lastInsertRowid } = this.#insert.run(
-      progress.key?.id ?? null,
+      call.key,
       call.operation,
       call.arrivedAt,
-      Number(progress.letIn === true),
-      Number(progress.letIn === true && movesMoney(call.operation)),
-      Number(progress.letIn === false),
-      answer.status,
-      answer.code ?? null,
-      progress.purchase?.reference ?? null,
-      answer.orderNumber ?? null,
-      fault,
+      Number(call.letIn === true),
+      Number(call.letIn === true && movesMoney(call.operation)),
+      Number(call.letIn === false),
+      call.status,
+      call.code,
+      call.reference,
+      call.orderNumber,
+      call.fault,
     );
     const id = Number(lastInsertRowid);
     const { calls, bodies } = this.#settings;
     if (id > calls && id % pruneEvery === 0) this.#prune.run(id - calls);
     if (bodies > 0) {
-      this.#addExchange(id, call, answer);
+      this.#addExchange(id, call);
       if (id > bodies && id % pruneBodiesEvery === 0) this.#pruneExchanges.run(id - bodies);
     }
     return id;
   }
 
-  #addExchange(id: number, call: Call, answer: Answer): void {
+  #addExchange(id: number, call: CallToLog): void {
     const keys = call.token === undefined ? this.#knownKeys : [...this.#knownKeys, call.token];
     // Masked before it is cut: the beginning of a key must not be left at the cut.
     const logged = (text: string, maxChars: number): string => cut(withoutKeys(text, keys), maxChars);
@@ -88,8 +131,8 @@ export class RequestLog {
       call.method,
       logged(call.path, maxPathChars),
       call.address,
-      logged(call.body.text, bodyChars),
-      logged(textOf(answer), bodyChars),
+      logged(call.request, bodyChars),
+      logged(call.response, bodyChars),
     );
   }
 
@@ -107,4 +150,91 @@ export class RequestLog {
 
 function cut(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length - maxChars} more characters)`;
+}
+
+const requestId = z
+  .string()
+  .regex(/^(req-)?\d{1,15}$/, 'the Request-Id of an answer, such as req-17')
+  .transform((text) => Number(text.replace('req-', '')));
+
+/** Which requests to show, as the parameters of an address. An empty one counts as left out. */
+export const requestFilterSchema = z.strictObject({
+  /** Text of the path, of one of the bodies, or of the key's name; a reference or an order number. */
+  search: z.string().max(200).default(''),
+  account: z.string().max(40).default(''),
+  /** Only those that were answered with an error, or not at all, or that met a fault. */
+  failed: z.enum(['', 'true', 'false']).default(''),
+  /** Only those that are older than this one. */
+  before: z.union([z.literal(''), requestId]).default(''),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+});
+
+export type RequestFilter = z.output<typeof requestFilterSchema>;
+
+/** A request of the API as the log shows it. */
+export type LoggedRequest = {
+  /** The `Request-Id` of its answer. */
+  id: string;
+  at: string;
+  /** Whose key it had; null: none, or an unknown one. */
+  account: string | null;
+  key: string | null;
+  operation: Operation;
+  /** These five are null when its bodies are not kept any more. */
+  method: string | null;
+  path: string | null;
+  address: string | null;
+  request: string | null;
+  /** What the service answered; a fault may have spoiled it on its way. Empty when it did not answer. */
+  response: string | null;
+  /** 0: it was not answered, or later. */
+  status: number;
+  code: string | null;
+  reference: string | null;
+  order_number: string | null;
+  fault: string | null;
+};
+
+export type RequestPage = {
+  requests: LoggedRequest[];
+  /** For `before`, to read on; null on the last page. */
+  next_before: string | null;
+};
+
+type Row = Omit<LoggedRequest, 'id' | 'at'> & { id: number; at: number };
+
+const select = `SELECT calls.id, calls.arrived_at AS at, keys.account, keys.name AS key, operation, method, path, address,
+    request, response, status, code, reference, order_number, fault
+  FROM calls LEFT JOIN keys ON keys.id = calls.key LEFT JOIN exchanges ON exchanges.call = calls.id`;
+
+/**
+ * The request log for people and tests, the newest first.
+ * @internal
+ */
+export function listRequests(database: Database, filter: RequestFilter): RequestPage {
+  const { search, account, failed, before, limit } = filter;
+  const rows = database
+    .prepare<object, Row>(
+      `${select} WHERE (@before = 0 OR calls.id < @before) AND (@account = '' OR keys.account = @account)
+         AND (@failed = 0 OR status = 0 OR status >= 400 OR fault IS NOT NULL)
+         AND (@search = '' OR @search IN (reference, order_number, keys.name) OR instr(path, @search) > 0
+           OR instr(request, @search) > 0 OR instr(response, @search) > 0)
+       ORDER BY calls.id DESC LIMIT @limit + 1`,
+    )
+    .all({ search, account, failed: Number(failed === 'true'), before: before || 0, limit });
+  const requests = rows.slice(0, limit).map(shown);
+  return { requests, next_before: rows.length > limit ? (requests.at(-1)?.id ?? null) : null };
+}
+
+/**
+ * The request with this `Request-Id`; false when there is none, or not any more. Throws a ZodError when it is not an id.
+ * @internal
+ */
+export function requestOf(database: Database, id: string): LoggedRequest | false {
+  const row = database.prepare<[number], Row>(`${select} WHERE calls.id = ?`).get(requestId.parse(id));
+  return row === undefined ? false : shown(row);
+}
+
+function shown({ id, at, ...facts }: Row): LoggedRequest {
+  return { id: `req-${id}`, at: isoTime(at), ...facts };
 }

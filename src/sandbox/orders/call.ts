@@ -1,8 +1,13 @@
 import type { Account, ApiKey } from '../account/accounts.ts';
-import type { JsonBody } from '../http/json-body.ts';
 import type { Plan, Product } from './catalogue.ts';
-import type { Esim } from './esims.ts';
-import type { Operation } from './operations.ts';
+import type { Esim } from './units.ts';
+import type { Operation } from '../values/operations.ts';
+
+/**
+ * The body of a request as text, and parsed, or why it cannot be read: a sentence for the message of `invalid_request`.
+ * The text of a body that is too large ends somewhere after the allowed size.
+ */
+export type JsonBody = { text: string } & ({ json: unknown } | { problem: string });
 
 /** One call of the API as it arrived. */
 export type Call = {

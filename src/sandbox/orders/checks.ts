@@ -1,13 +1,15 @@
 import { canonicalAddress } from '../account/accounts.ts';
-import { type Answer, refusal } from '../http/answers.ts';
-import { readRequest } from '../http/request-reading.ts';
+import { type Answer, refusal } from './answers.ts';
 import { type Call, found, type Progress } from './call.ts';
 import type { Plan } from './catalogue.ts';
-import type { CheckName } from './check-order.ts';
-import { stateOf } from './esims.ts';
-import { movesMoney } from './operations.ts';
-import { answerRepeat } from './repeats.ts';
+import type { CheckName } from '../settings/check-order.ts';
+import { stateOf } from './units.ts';
+import type { LimitSettings } from '../settings/config.ts';
+import { isPurchase, movesMoney } from '../values/operations.ts';
+import { answerRepeat } from './purchases.ts';
 import { type SandboxState, topupPlans } from './sandbox-state.ts';
+import type * as z from 'zod';
+import { cancelRequest, esimOrderRequest, giftCardOrderRequest, topupRequest } from './wire.ts';
 
 type Check = (call: Call, progress: Progress, state: SandboxState) => Answer | null;
 
@@ -47,9 +49,10 @@ export const checks: Record<CheckName, Check> = {
   },
 
   limits(call, progress, state) {
-    const refused = state.limits.take(found(progress.key, 'key').id, movesMoney(call.operation), call.arrivedAt);
-    progress.letIn = refused === null;
-    return refused;
+    const { key } = progress;
+    const waitMs = state.limits.take(found(key, 'key').id, movesMoney(call.operation), call.arrivedAt);
+    progress.letIn = waitMs === 0;
+    return waitMs === 0 ? null : tooManyRequests(state.settings.limits, waitMs, call.arrivedAt);
   },
 
   request: readRequest,
@@ -146,6 +149,21 @@ export const checks: Record<CheckName, Check> = {
   },
 };
 
+/** HTTP 429 as the settings describe it. Spec 7 fixes neither `Retry-After` nor a code. */
+function tooManyRequests(settings: LimitSettings, waitMs: number, now: number): Answer {
+  const headers: Record<string, string> = {};
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  if (settings.retry_after === 'seconds') headers['retry-after'] = String(seconds);
+  if (settings.retry_after === 'date') headers['retry-after'] = new Date(now + seconds * 1000).toUTCString();
+  if (settings.body === 'empty') return { status: 429, body: '', headers };
+  if (settings.body === 'text') {
+    return { status: 429, body: 'Too Many Requests\n', headers: { ...headers, 'content-type': 'text/plain' } };
+  }
+  const { code, requests, orders, window_ms: windowMs } = settings;
+  const message = `Rate limit reached: at most ${requests} requests and ${orders} orders per ${windowMs / 1000} s and key. Wait a few seconds, then retry.`;
+  return { status: 429, code, body: { error: { code, message } }, headers };
+}
+
 /** Spec 7, `invalid_plan`: `days` is required for a daily plan and must lie in that plan's range. */
 function refuseDays(plan: Plan, days: number | undefined): Answer | null {
   if (plan.daily === undefined) {
@@ -175,4 +193,37 @@ function refuseCancel(call: Call, progress: Progress, state: SandboxState): Answ
 
 function notCancellable(message: string): Answer {
   return refusal(409, 'not_cancellable', message);
+}
+
+const orderRequests = { gift_card_order: giftCardOrderRequest, esim_order: esimOrderRequest, esim_topup: topupRequest };
+
+/** Spec 7, `invalid_request`: a field is missing or malformed. Values out of range have codes of their own. */
+function readRequest(call: Call, progress: Progress, { settings }: SandboxState): Answer | null {
+  const { operation, subject, body } = call;
+  if (!isPurchase(operation) && operation !== 'esim_cancel') return null;
+  if ('problem' in body) return refusal(422, 'invalid_request', body.problem);
+  const ignoresUnknown = settings.requests.unknown_fields === 'ignore';
+  if (operation === 'esim_cancel') {
+    const parsed = (ignoresUnknown ? cancelRequest.strip() : cancelRequest).safeParse(body.json);
+    return parsed.success ? null : refusal(422, 'invalid_request', firstProblem(parsed.error));
+  }
+  const schema = orderRequests[operation];
+  const parsed = (ignoresUnknown ? schema.strip() : schema).safeParse(body.json);
+  if (!parsed.success) return refusal(422, 'invalid_request', firstProblem(parsed.error));
+  const order = { quantity: 1, days: undefined, ...parsed.data };
+  const { reference, quantity, days, currency } = order;
+  const item = 'variant' in order ? order.variant : order.plan;
+  const fingerprint = JSON.stringify([operation, subject, item, quantity, days ?? null, currency]);
+  progress.purchase = { reference, item, quantity, days, currency, fingerprint };
+  const longest = settings.references.max_length;
+  if (reference.length <= longest) return null;
+  return refusal(422, 'invalid_request', `reference: at most ${longest} characters are allowed.`);
+}
+
+function firstProblem(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return 'The body is malformed.';
+  const place = issue.path.length === 0 ? 'body' : issue.path.join('.');
+  // The issue can quote a field name of the caller, which can be of any length.
+  return `${place}: ${issue.message}`.slice(0, 300);
 }

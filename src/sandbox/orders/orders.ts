@@ -1,6 +1,6 @@
 import type { Accounts } from '../account/accounts.ts';
-import type { Database } from '../database.ts';
-import type { Family, PurchaseOperation } from './operations.ts';
+import type { Database } from '../storage/database.ts';
+import type { Family, PurchaseOperation } from '../values/operations.ts';
 
 export type Order = {
   id: number;

@@ -1,13 +1,11 @@
 import { Accounts } from '../account/accounts.ts';
-import type { SandboxSettings } from '../config.ts';
-import type { Database } from '../database.ts';
+import type { SandboxSettings } from '../settings/config.ts';
+import type { Database } from '../storage/database.ts';
 import { Limits } from '../limits/limits.ts';
-import { SeededStream } from '../randomness.ts';
-import type { Catalogue, Plan } from './catalogue.ts';
-import { Codes } from './codes.ts';
-import { type Esim, Esims } from './esims.ts';
+import { SeededStream } from '../values/randomness.ts';
+import { type Catalogue, type Plan, Stock } from './catalogue.ts';
+import { Codes, type Esim, Esims } from './units.ts';
 import { Orders } from './orders.ts';
-import { Stock } from './stock.ts';
 
 /** Everything that a call can read or change. The settings and the catalogue can be replaced while it runs. */
 export type SandboxState = {

@@ -1,12 +1,11 @@
-import { type Answer, textOf } from '../http/answers.ts';
-import { readOperations } from '../http/read-operations.ts';
+import { type Answer, textOf } from './answers.ts';
+import { readOperations } from './read-operations.ts';
 import type { RequestLog } from '../limits/request-log.ts';
 import type { Call, Progress } from './call.ts';
-import { admissionChecks, type CheckName } from './check-order.ts';
+import { admissionChecks, type CheckName } from '../settings/check-order.ts';
 import { checks } from './checks.ts';
-import { isPurchase, movesMoney } from './operations.ts';
-import { cancel, purchase } from './purchases.ts';
-import { rememberRefusal } from './repeats.ts';
+import { isPurchase, movesMoney } from '../values/operations.ts';
+import { cancel, purchase, rememberRefusal } from './purchases.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
 /** A call that passed the checks of admission, what they found, and the headers of its answer. */
@@ -67,7 +66,18 @@ export class Service {
   /** The answer as it is sent, with the number under which it is in the request log. */
   #logged(call: Call, progress: Progress, answer: Answer, fault: string | null): Answer {
     const sent = { ...answer, body: textOf(answer) };
-    const id = this.#log.add(call, progress, sent, fault);
+    const id = this.#log.add({
+      ...call,
+      key: progress.key?.id ?? null,
+      letIn: progress.letIn,
+      status: answer.status,
+      code: answer.code ?? null,
+      reference: progress.purchase?.reference ?? null,
+      orderNumber: answer.orderNumber ?? null,
+      fault,
+      request: call.body.text,
+      response: sent.body,
+    });
     return { ...sent, headers: { ...answer.headers, 'request-id': `req-${id}` } };
   }
 

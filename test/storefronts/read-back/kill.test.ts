@@ -54,7 +54,7 @@ it('a worker that is killed again and again buys every paid order once, under th
     while ((installation.query<{ n: number }>(all)[0]?.n ?? 0) < orders) await delay(100);
     await settled(installation);
     expect(await worker.end('SIGTERM')).toBe(0);
-    return installation.sandbox.ledger().orders.map(({ reference }) => String(reference));
+    return installation.sandbox.ledger().orders.map(({ reference }) => reference);
   };
   const once = await bought();
   expect([once.length, new Set(once).size]).toEqual([orders, orders]);

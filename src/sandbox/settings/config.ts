@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import { defaultAccounts } from './account/default-accounts.ts';
-import { checkNames, checkOrderProblem } from './orders/check-order.ts';
-import { faultRuleSchema } from './faults/fault-rules.ts';
+import { defaultAccounts } from './default-accounts.ts';
+import { checkNames, checkOrderProblem } from './check-order.ts';
+import { faultRuleSchema } from './fault-rules.ts';
 
 const currencyCode = z.string().regex(/^[A-Z]{3}$/, 'a currency is three capital letters, such as USD');
 const amount = z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'an amount is decimal text, such as "12.34"');

@@ -1,5 +1,5 @@
-import type { ApiKey, Balance } from './accounts.ts';
-import { type Esim, type EsimState, stateOf } from '../orders/esims.ts';
+import type { ApiKey, Balance } from '../account/accounts.ts';
+import { type Esim, type EsimState, stateOf } from '../orders/units.ts';
 import type { Order } from '../orders/orders.ts';
 import type { LoggedCall, RequestLog } from '../limits/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';

@@ -1,11 +1,10 @@
 import type * as z from 'zod';
-import { toDecimal } from '../account/money.ts';
-import { isoTime } from '../clock.ts';
-import type { Destination, Plan, Product } from '../orders/catalogue.ts';
-import type { Code } from '../orders/codes.ts';
-import { type Esim, stateOf } from '../orders/esims.ts';
-import type { Order } from '../orders/orders.ts';
-import type { SandboxState } from '../orders/sandbox-state.ts';
+import { toDecimal } from '../values/money.ts';
+import { isoTime } from '../values/clock.ts';
+import type { Destination, Plan, Product } from './catalogue.ts';
+import { type Code, type Esim, stateOf } from './units.ts';
+import type { Order } from './orders.ts';
+import type { SandboxState } from './sandbox-state.ts';
 import type * as wire from './wire.ts';
 
 /** The body that shows an order of either family. */

@@ -1,8 +1,8 @@
-import { toDecimal } from '../account/money.ts';
-import { type Call, found, type Progress } from '../orders/call.ts';
-import type { Esim } from '../orders/esims.ts';
-import type { Family } from '../orders/operations.ts';
-import { type SandboxState, topupPlans } from '../orders/sandbox-state.ts';
+import { toDecimal } from '../values/money.ts';
+import { type Call, found, type Progress } from './call.ts';
+import type { Esim } from './units.ts';
+import type { Family } from '../values/operations.ts';
+import { type SandboxState, topupPlans } from './sandbox-state.ts';
 import { type Answer, refusal } from './answers.ts';
 import { renderDestination, renderEsim, renderOrder, renderPlan, renderProduct } from './rendering.ts';
 

@@ -1,21 +1,21 @@
 import * as z from 'zod';
 import { type Catalogue, readCatalogue } from '../orders/catalogue.ts';
-import type { SandboxClock } from '../clock.ts';
-import { sandboxConfigSchema, type SandboxSettings } from '../config.ts';
-import { emptyDatabase } from '../database.ts';
+import type { SandboxClock } from '../values/clock.ts';
+import { sandboxConfigSchema, type SandboxSettings } from '../settings/config.ts';
+import { emptyDatabase } from '../storage/database.ts';
 import type { FaultSelection } from '../faults/fault-selection.ts';
 import { ledgerOf, readLedger, type SandboxLedger } from './ledger.ts';
-import { stateOf } from '../orders/esims.ts';
-import { toMinor } from './money.ts';
-import { createAccount, type NewAccount, type newAccountSchema } from './new-account.ts';
+import { stateOf } from '../orders/units.ts';
+import { toMinor } from '../values/money.ts';
+import { createAccount, type NewAccount, type newAccountSchema } from '../account/accounts.ts';
 import {
   listRequests,
   type LoggedRequest,
   type RequestFilter,
-  type RequestPage,
+  type RequestLog,
   requestOf,
-} from '../limits/logged-requests.ts';
-import type { RequestLog } from '../limits/request-log.ts';
+  type RequestPage,
+} from '../limits/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 
 /** The settings that can change while the sandbox runs. */

@@ -1,4 +1,4 @@
-import type { Family } from '../orders/operations.ts';
+import type { Family } from '../values/operations.ts';
 
 /** The error table of Spec 7, row by row. An error answer of the API carries one of these pairs of status and code. */
 export const errorRows = [

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { operations } from '../orders/operations.ts';
+import { operations } from '../values/operations.ts';
 
 const when = z.enum(['before', 'after']).default('after');
 const ms = (fallback: number) => z.int().min(0).max(600_000).default(fallback);

@@ -1,19 +1,17 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import * as z from 'zod';
-import { bearerToken, canonicalAddress, fingerprintOf } from '../account/accounts.ts';
+import { bearerToken, canonicalAddress, fingerprintOf, newAccountSchema } from '../account/accounts.ts';
 import {
   accountEventSchema,
   esimEventSchema,
   itemEventSchema,
   type Operator,
   settingChangesSchema,
-} from '../account/operator.ts';
-import { newAccountSchema } from '../account/new-account.ts';
-import type { Committer } from '../committer.ts';
-import { requestFilterSchema } from '../limits/logged-requests.ts';
-import { readJsonBody } from './json-body.ts';
-import type { Web } from './server.ts';
+} from '../operator/operator.ts';
+import type { Committer } from '../storage/committer.ts';
+import { requestFilterSchema } from '../limits/request-log.ts';
+import { readJsonBody, type Web } from './server.ts';
 
 const tenYearsMs = 10 * 365 * 86_400_000;
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(tenYearsMs) });

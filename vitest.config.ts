@@ -1,25 +1,18 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Counts what arrives in real windows of time; it waits most of the time, so it runs while the others work. */
-const timed = ['test/submit/budget-at-server.test.ts'];
+/**
+ * What `npm test` leaves to `npm run test:full`: whole workers as processes, many random runs, and tests that need real
+ * time. A cheaper test of the same rules stands in `npm test`.
+ */
+const long = [
+  'test/e2e/**/*.test.ts',
+  'test/package/*.test.ts',
+  'test/simulation/many-seeds.test.ts',
+  'test/submit/budget-at-server.test.ts',
+];
 
-/** Replaces the SQLite driver for its whole process. */
-const replacing = ['test/simulation/**/*.test.ts'];
-
-/** The tests that wait most come first, so that the others fill the processor meanwhile and none is left at the end. */
-function waitRank({ moduleId }: TestSpecification): number {
-  if (timed.some((path) => moduleId.endsWith(path))) return 2;
-  return moduleId.includes('/test/e2e/') ? 1 : 0;
-}
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted: readonly TestSpecification[] = await BaseSequencer.prototype.sort.call(this, files);
-    return sorted.toSorted((a, b) => waitRank(b) - waitRank(a));
-  }
-}
+const simulation = ['test/simulation/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -32,14 +25,14 @@ export default defineConfig({
     isolate: false,
     // Programs that tests start take what they compiled from here, as an installed worker does.
     env: { NODE_COMPILE_CACHE: resolve(import.meta.dirname, 'node_modules/.cache/order-sync-tests') },
-    globalSetup: 'test/support/fill-compile-cache.ts',
+    globalSetup: ['test/support/temporary-folder.ts', 'test/support/fill-compile-cache.ts'],
     // Twice the cores of a small machine: most of the time is waiting.
     maxWorkers: 4,
-    sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts'], exclude: [...timed, ...replacing] } },
-      { extends: true, test: { name: 'simulation', include: replacing, isolate: true } },
-      { extends: true, test: { name: 'timed', include: timed } },
+      { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts'], exclude: [...long, ...simulation] } },
+      // It replaces the SQLite driver for its whole process.
+      { extends: true, test: { name: 'simulation', include: simulation, exclude: long, isolate: true } },
+      { extends: true, test: { name: 'long', include: long, isolate: true } },
     ],
   },
 });

@@ -2,10 +2,13 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
+  existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -290,7 +293,11 @@ describe('when the folders fail', () => {
 
   it('folders on different mounts stop the start, because no file could be renamed between them', async () => {
     await open();
-    const elsewhere = join('/dev/shm', `order-sync-intake-${process.pid}`);
+    const own = statSync(bench.config.inbox).dev;
+    const mount = ['/dev/shm', '/tmp', import.meta.dirname].find(
+      (folder) => existsSync(folder) && statSync(folder).dev !== own,
+    );
+    const elsewhere = mkdtempSync(join(mount ?? '/', 'order-sync-intake-'));
     try {
       await expect(bench.newIntake({ archive: elsewhere }).start()).rejects.toMatchObject({
         code: 'FOLDER_UNUSABLE',

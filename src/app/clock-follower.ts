@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { smallestStepMs } from '../core/time/clock-steps.ts';
 import type { ContinuousClock } from '../ops/continuous-clock.ts';
-import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
+import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';
 
 /** How long a step of the wall clock may stay unnoticed; nothing depends on it, because the worker's clock continues. */
@@ -30,19 +30,23 @@ export interface FollowerDeps {
  */
 export class ClockFollower {
   readonly #deps: FollowerDeps;
-  readonly #end = new AbortController();
-  readonly #failure = Promise.withResolvers<never>();
-  #loop: Promise<void> | null = null;
+  readonly #loop: Loop;
   #recordAtMono = 0;
 
   constructor(deps: FollowerDeps) {
     this.#deps = deps;
-    this.#failure.promise.catch(() => undefined);
+    const round = async (signal: AbortSignal): Promise<number> => {
+      // The next start cannot tell a step forward from the time in which no worker ran.
+      if (signal.aborted) this.#recordAtMono = deps.clock.monoMs();
+      await this.check();
+      return deps.everyMs ?? everyMs;
+    };
+    this.#loop = new Loop({ clock: deps.clock, round, endsWithRound: true });
   }
 
   /** Rejects when the times could not be moved: the worker must stop. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   /** Compares the clock with the last time on disk. Called before anything that is stored is waited for. */
@@ -56,15 +60,12 @@ export class ClockFollower {
   }
 
   start(): void {
-    const life = { clock: this.#deps.clock, signal: this.#end.signal };
-    const loop = repeatWhileDiskIsFull(() => this.#run(), life);
-    this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
+    this.#loop.start();
   }
 
   /** May be called again. */
   async stop(): Promise<void> {
-    this.#end.abort();
-    await this.#loop;
+    await this.#loop.stop();
   }
 
   /** Follows a step of the machine's clock, if there was one. */
@@ -94,17 +95,5 @@ export class ClockFollower {
     const { store, clock } = this.#deps;
     this.#recordAtMono = clock.monoMs() + recordedEveryMs;
     await store.times.recordSeen(clock.wallMs());
-  }
-
-  async #run(): Promise<void> {
-    const { clock, everyMs: idleMs = everyMs } = this.#deps;
-    const { signal } = this.#end;
-    while (!signal.aborted) {
-      await this.check();
-      await clock.sleep(idleMs, signal);
-    }
-    // The next start cannot tell a step forward from the time in which no worker ran.
-    this.#recordAtMono = clock.monoMs();
-    await this.check();
   }
 }

@@ -1,7 +1,6 @@
-import { isDiskFull } from '../ops/full-disk.ts';
-import { onSchedule, type Schedule } from '../ops/schedule.ts';
-import { WakeUp } from '../ops/wake-up.ts';
 import type { Clock } from '../core/clock.ts';
+import { Loop } from '../ops/loop.ts';
+import { onSchedule, type Schedule } from '../ops/schedule.ts';
 
 /** In UTC. */
 const schedule = '17 3 * * *';
@@ -9,53 +8,38 @@ const longestWaitMs = 3_600_000;
 
 /** Runs a step at the start and every night, one at a time. */
 export class NightlyJob {
-  readonly #run: (signal: AbortSignal) => Promise<void>;
-  readonly #wakeUp: WakeUp;
-  readonly #end = new AbortController();
-  readonly #failure = Promise.withResolvers<never>();
+  readonly #loop: Loop;
   #schedule: Schedule | null = null;
-  #loop: Promise<void> | null = null;
   #isDue = true;
 
   /** @param run stops early when the signal aborts */
   constructor(clock: Clock, run: (signal: AbortSignal) => Promise<void>) {
-    this.#run = run;
-    this.#wakeUp = new WakeUp(clock);
-    this.#failure.promise.catch(() => undefined);
+    const round = async (signal: AbortSignal): Promise<number> => {
+      if (this.#isDue) await run(signal);
+      this.#isDue = false;
+      if (!signal.aborted) this.#schedule ??= onSchedule(schedule, () => this.#notify());
+      return longestWaitMs;
+    };
+    this.#loop = new Loop({ clock, round });
   }
 
-  /** Rejects when a run failed, unless the disk was full: the worker must stop. */
+  /** Rejects when a run failed: the worker must stop. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   start(): void {
-    this.#loop = this.#repeat().catch((error: unknown) => {
-      // The next start continues.
-      if (!isDiskFull(error)) this.#failure.reject(error);
-    });
+    this.#loop.start();
   }
 
   /** May be called again. */
   async stop(): Promise<void> {
     this.#schedule?.stop();
-    this.#end.abort();
-    this.#wakeUp.notify();
-    await this.#loop;
+    await this.#loop.stop();
   }
 
-  async #repeat(): Promise<void> {
-    const { signal } = this.#end;
-    while (!signal.aborted) {
-      const isDue = this.#isDue;
-      this.#isDue = false;
-      if (isDue) await this.#run(signal);
-      if (signal.aborted) return;
-      this.#schedule ??= onSchedule(schedule, () => {
-        this.#isDue = true;
-        this.#wakeUp.notify();
-      });
-      await this.#wakeUp.wait(longestWaitMs);
-    }
+  #notify(): void {
+    this.#isDue = true;
+    this.#loop.notify();
   }
 }

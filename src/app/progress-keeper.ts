@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { CheckStatus } from '../admin/health-server.ts';
 import type { ProgressPort, ProgressReading } from '../config/progress-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';
 
 /** How often the file is written at most, in ms, unless told otherwise. */
@@ -19,9 +20,7 @@ export class ProgressKeeper {
   readonly #store: Pick<Store, 'progress'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #everyMs: number;
-  readonly #end = new AbortController();
-  #loop: Promise<void> | null = null;
+  readonly #loop: Loop;
   #writing: Promise<void> = Promise.resolve();
   #written = '';
   /** When the log last said that the file cannot be written; null while it can. */
@@ -31,11 +30,15 @@ export class ProgressKeeper {
     file: ProgressPort,
     deps: { store: Pick<Store, 'progress'>; clock: Clock; logger: Logger; progressEveryMs?: number },
   ) {
-    this.#everyMs = deps.progressEveryMs ?? everyMs;
     this.#file = file;
     this.#store = deps.store;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
+    const round = async (): Promise<number> => {
+      await this.write();
+      return deps.progressEveryMs ?? everyMs;
+    };
+    this.#loop = new Loop({ clock: deps.clock, round, endsWithRound: true });
   }
 
   read(): ProgressReading {
@@ -47,21 +50,12 @@ export class ProgressKeeper {
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loop.start();
   }
 
   /** Writes the file a last time. */
   async stop(): Promise<void> {
-    this.#end.abort();
-    await this.#loop;
-    await this.write();
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#end.signal.aborted) {
-      await this.#clock.sleep(this.#everyMs, this.#end.signal);
-      if (!this.#end.signal.aborted) await this.write();
-    }
+    await this.#loop.stop();
   }
 
   /** Writes the file if the outbox has come further since the last time. Never rejects. */

@@ -3,8 +3,8 @@ import type { CheckStatus } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { isDiskFull } from '../ops/full-disk.ts';
+import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
-import { WakeUp } from '../ops/wake-up.ts';
 import { backUpInProcess, inspectInProcess } from '../store/sqlite/run-upkeep.ts';
 import type { Store } from '../store/store.ts';
 import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/upkeep-results.ts';
@@ -39,17 +39,17 @@ interface Trouble {
  */
 export class Upkeep {
   readonly #deps: UpkeepDeps;
-  readonly #wakeUp: WakeUp;
-  readonly #end = new AbortController();
-  readonly #due = new Set<UpkeepTask>();
+  readonly #loop: Loop;
+  /** When a task is to be performed, by the monotonic clock. */
+  readonly #dueAtMono = new Map<UpkeepTask, number>();
   readonly #results = new Map<UpkeepTask, UpkeepResult>();
-  #schedules: readonly Schedule[] = [];
-  #loop: Promise<void> | null = null;
+  #schedules: readonly Schedule[] | null = null;
+  #schedulesAtMono = 0;
   #trouble: Trouble | null = null;
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps;
-    this.#wakeUp = new WakeUp(deps.clock);
+    this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
   }
 
   /** The last result of each task that has one. */
@@ -75,45 +75,48 @@ export class Upkeep {
     }
     const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
-    if (config.upkeep.backupSchedule !== null && wasMissed) this.#due.add('backup');
-    this.#loop = this.#run();
+    if (config.upkeep.backupSchedule !== null && wasMissed)
+      this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
+    this.#schedulesAtMono = clock.monoMs() + schedulesAfterMs;
+    this.#loop.start();
   }
 
   /** Ends what is under way: the next backup removes what is left of it. May be called again. */
   async stop(): Promise<void> {
-    for (const schedule of this.#schedules) schedule.stop();
-    this.#end.abort();
-    this.#wakeUp.notify();
-    await this.#loop;
+    for (const schedule of this.#schedules ?? []) schedule.stop();
+    await this.#loop.stop();
   }
 
   #notify(task: UpkeepTask): void {
-    this.#due.add(task);
-    this.#wakeUp.notify();
+    this.#dueAtMono.set(task, this.#deps.clock.monoMs());
+    this.#loop.notify();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#end;
-    await this.#wakeUp.wait(schedulesAfterMs);
-    if (signal.aborted) return;
+  async #round(): Promise<number> {
+    const nowMono = this.#deps.clock.monoMs();
+    if (nowMono < this.#schedulesAtMono) return this.#schedulesAtMono - nowMono;
+    this.#schedules ??= this.#startSchedules();
+    for (const [task, atMono] of this.#dueAtMono) {
+      if (atMono > nowMono) continue;
+      await this.#perform(task);
+      return 0;
+    }
+    return Math.min(longestWaitMs, ...[...this.#dueAtMono.values()].map((atMono) => atMono - nowMono));
+  }
+
+  #startSchedules(): readonly Schedule[] {
     const { backupSchedule, checkSchedule } = this.#deps.config.upkeep;
     const times = { backup: backupSchedule, check: checkSchedule };
-    this.#schedules = upkeepTasks.flatMap((task) => {
+    return upkeepTasks.flatMap((task) => {
       const schedule = times[task];
       return schedule === null ? [] : [onSchedule(schedule, () => this.#notify(task))];
     });
-    await this.#wakeUp.wait(firstAfterMs);
-    while (!signal.aborted) {
-      const [task] = this.#due;
-      if (task === undefined) await this.#wakeUp.wait(longestWaitMs);
-      else await this.#perform(task);
-    }
   }
 
   async #perform(task: UpkeepTask): Promise<void> {
     const { clock, logger } = this.#deps;
     const startMono = clock.monoMs();
-    this.#due.delete(task);
+    this.#dueAtMono.delete(task);
     try {
       const done = task === 'backup' ? await this.#backUp() : await this.#check();
       const line = { task, duration_ms: Math.round(clock.monoMs() - startMono), ...done.line };
@@ -121,7 +124,7 @@ export class Upkeep {
       else logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');
       await this.#record(task, done.outcome, done.outcome === 'done' ? null : 'DATABASE_UNSAFE');
     } catch (error) {
-      if (this.#end.signal.aborted) return;
+      if (this.#loop.signal.aborted) return;
       logger.error({ task, err: error }, 'the upkeep failed: it is tried again at its next time');
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
       await this.#record(task, 'failed', code);
@@ -131,12 +134,12 @@ export class Upkeep {
   async #backUp() {
     const { config, clock } = this.#deps;
     const settings = { ...config.backup, at: isoTime(clock.wallMs()), leaveFreeBytes: config.disk.minFreeBytes };
-    const { file, removed } = await backUpInProcess(config.databasePath, settings, this.#end.signal);
+    const { file, removed } = await backUpInProcess(config.databasePath, settings, this.#loop.signal);
     return { outcome: 'done', line: { file, removed } } as const;
   }
 
   async #check() {
-    const { problems } = await inspectInProcess(this.#deps.config.databasePath, true, this.#end.signal);
+    const { problems } = await inspectInProcess(this.#deps.config.databasePath, true, this.#loop.signal);
     if (problems.length === 0) return { outcome: 'done', line: {} } as const;
     return { outcome: 'damaged', line: { problems } } as const;
   }

@@ -24,3 +24,17 @@ export class Deadline {
     this.#ended.abort();
   }
 }
+
+/** Waits for the end of work that was asked to stop. After `graceMs` it calls `onOver`, which aborts what is left of it. */
+export async function endWithin(
+  clock: Clock,
+  graceMs: number,
+  onOver: () => void,
+  end: Promise<unknown>,
+): Promise<void> {
+  const ended = new AbortController();
+  const grace = clock.sleep(graceMs, ended.signal).then(onOver);
+  await end;
+  ended.abort();
+  await grace;
+}

@@ -4,8 +4,9 @@ import type { Clock, Random } from '../core/clock.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { OrderedEntries } from '../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
-import { isDiskFull, repeatWhileDiskIsFull } from '../ops/full-disk.ts';
-import { WakeUp } from '../ops/wake-up.ts';
+import { endWithin } from '../ops/deadline.ts';
+import { isDiskFull } from '../ops/full-disk.ts';
+import { Loop } from '../ops/loop.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
 import type { CustomerTexts } from './customer/customer-texts.ts';
@@ -74,23 +75,20 @@ const longestRetryMs = 300_000;
  */
 export class DeliveryLoop {
   readonly #deps: DeliveryDeps & { readonly sink: Sink };
-  readonly #wakeUp: WakeUp;
+  readonly #loop: Loop;
   readonly #pause: SinkPause;
   readonly #queue = new PQueue({ concurrency: parallel });
   /** The results that are queued or under way. */
   readonly #taken = new Set<number>();
-  readonly #failure = Promise.withResolvers<never>();
   readonly #ended = new AbortController();
-  readonly #stopping = new AbortController();
   /** Why the end of a delivery could not be recorded. */
   #unrecorded: { readonly error: unknown } | null = null;
-  #loop: Promise<void> | null = null;
+  #isRestored = false;
 
   constructor(deps: DeliveryDeps & { readonly sink: Sink }) {
     this.#deps = deps;
-    this.#wakeUp = new WakeUp(deps.clock);
+    this.#loop = new Loop({ clock: deps.clock, round: () => this.#round(), endsWithRound: true });
     this.#pause = new SinkPause({ ...deps, sink: deps.sink.name });
-    this.#failure.promise.catch(() => undefined);
   }
 
   get sinkName(): string {
@@ -99,17 +97,15 @@ export class DeliveryLoop {
 
   /** Rejects when the end of a delivery could not be recorded. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   notify(): void {
-    this.#wakeUp.notify();
+    this.#loop.notify();
   }
 
   start(): void {
-    const life = { clock: this.#deps.clock, signal: this.#stopping.signal };
-    const loop = repeatWhileDiskIsFull(() => this.#run(), life);
-    this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
+    this.#loop.start();
   }
 
   /**
@@ -117,15 +113,10 @@ export class DeliveryLoop {
    * is not waited for.
    */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#wakeUp.notify();
     const { sink, clock } = this.#deps;
-    if (sink.stopGraceMs === undefined) return void (await this.#loop);
-    const done = new AbortController();
-    const grace = clock.sleep(sink.stopGraceMs, done.signal).then(() => this.#ended.abort());
-    await this.#loop;
-    done.abort();
-    await grace;
+    const ended = this.#loop.stop();
+    if (sink.stopGraceMs === undefined) await ended;
+    else await endWithin(clock, sink.stopGraceMs, () => this.#ended.abort(), ended);
   }
 
   /** Stops at once: the sink is not configured any more. */
@@ -134,21 +125,22 @@ export class DeliveryLoop {
     await this.stop();
   }
 
-  async #run(): Promise<void> {
-    await this.#pause.restore();
+  async #round(): Promise<number> {
+    if (!this.#isRestored) await this.#pause.restore();
+    this.#isRestored = true;
     for (;;) {
       const started = await this.#startDue();
       if (this.#unrecorded !== null) await this.#throwUnrecorded(this.#unrecorded);
       // An aborted delivery is still due: another round would never end.
-      if (this.#ended.signal.aborted) return await this.#queue.onIdle();
-      if (started) continue;
-      if (this.#stopping.signal.aborted) {
-        // The last calls before the stop may have made results due, also one that was under way until now.
-        if (this.#taken.size === 0) return;
+      if (this.#ended.signal.aborted) {
         await this.#queue.onIdle();
-        continue;
+        return 0;
       }
-      await this.#wakeUp.wait(await this.#idleMs());
+      if (started) continue;
+      if (!this.#loop.signal.aborted) return await this.#idleMs();
+      // The last calls before the stop may have made results due, also one that was under way until now.
+      if (this.#taken.size === 0) return 0;
+      await this.#queue.onIdle();
     }
   }
 
@@ -190,11 +182,11 @@ export class DeliveryLoop {
       } catch (error) {
         this.#unrecorded ??= { error };
         // The loop may wait for other deliveries now, which can take their time.
-        if (!isDiskFull(error)) this.#failure.reject(error);
+        if (!isDiskFull(error)) this.#loop.fail(error);
       } finally {
         this.#taken.delete(requestId);
         // Its result may have changed meanwhile.
-        if (this.#queue.size === 0) this.#wakeUp.notify();
+        if (this.#queue.size === 0) this.#loop.notify();
       }
     };
     void this.#queue.add(run);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Probe } from '../core/decision/probe.ts';
-import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
+import { Loop } from '../ops/loop.ts';
 import type { ApiClock } from './api-clock.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
@@ -22,41 +22,32 @@ interface CheckDeps extends CallDeps {
  */
 export class ApiClockCheck {
   readonly #deps: CheckDeps;
-  readonly #end = new AbortController();
-  readonly #failure = Promise.withResolvers<never>();
-  #loop: Promise<void> | null = null;
+  readonly #loop: Loop;
   #isWrong = false;
   #askAtMono = 0;
 
   constructor(deps: CheckDeps) {
     this.#deps = deps;
-    this.#failure.promise.catch(() => undefined);
+    const round = async (signal: AbortSignal): Promise<number> => {
+      this.#log();
+      if (await this.#mustAsk()) await this.#ask(signal);
+      return everyMs;
+    };
+    this.#loop = new Loop({ clock: deps.clock, round });
   }
 
   /** Rejects when a read could not be recorded: the worker must stop. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   start(): void {
-    const life = { clock: this.#deps.clock, signal: this.#end.signal };
-    const loop = repeatWhileDiskIsFull(() => this.#run(), life);
-    this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
+    this.#loop.start();
   }
 
   /** May be called again. */
   async stop(): Promise<void> {
-    this.#end.abort();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#end;
-    while (!signal.aborted) {
-      this.#log();
-      if (await this.#mustAsk()) await this.#ask(signal);
-      await this.#deps.clock.sleep(everyMs, signal);
-    }
+    await this.#loop.stop();
   }
 
   #log(): void {

@@ -6,10 +6,11 @@ import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
 import type { OlderCopyCheck } from './older-copy-check.ts';
 import { DiskGuard } from '../ops/disk-guard.ts';
+import { endWithin } from '../ops/deadline.ts';
 import { isDiskFull, repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import { probeDuePauses } from './probe-pauses.ts';
 import { recoverOpenAttempts } from './recovery.ts';
-import { WakeUp } from '../ops/wake-up.ts';
+import { Loop } from '../ops/loop.ts';
 import { usualSendingReserveBytes, type SubmitSettings } from './settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
@@ -54,16 +55,14 @@ export class Dispatcher {
   readonly #attempts: Attempt;
   readonly #disk: DiskGuard;
   readonly #queue: PQueue;
-  readonly #wakeUp: WakeUp;
+  readonly #loop: Loop;
   readonly #abort = new AbortController();
-  readonly #failure = Promise.withResolvers<never>();
   readonly #underWay: Record<AttemptClaim['step'], number> = { send: 0, lookup: 0 };
   #lastStep: AttemptClaim['step'] = 'send';
   readonly #runningNames = new Set<string>();
   readonly #backgroundTasks = new Set<Promise<void>>();
-  #stopping = false;
+  #forgetAtMono = 0;
   #stopped: Promise<void> | null = null;
-  #loop: Promise<void> | null = null;
 
   constructor(deps: AttemptDeps, options: DispatcherOptions) {
     this.#deps = deps;
@@ -77,19 +76,18 @@ export class Dispatcher {
     });
     // Only for concurrency. The gate says when a call may start; a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
-    this.#wakeUp = new WakeUp(deps.clock);
-    this.#failure.promise.catch(() => undefined);
+    this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
     deps.gate.excludeKeys((keyName) => deps.pauses.isKeyPaused(keyName));
   }
 
   /** Rejects when the worker must stop, because it could not record what it does. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   /** Wakes the loop: something may be due. */
   notify(): void {
-    this.#wakeUp.notify();
+    this.#loop.notify();
   }
 
   /** A person paused or resumed a scope. When this resolves, no entry of a paused scope is claimed any more. */
@@ -99,10 +97,10 @@ export class Dispatcher {
       await repeatWhileDiskIsFull(() => pauses.refresh(), { clock, signal: this.#abort.signal });
     } catch (error) {
       // Otherwise the worker would go by the earlier pauses until the next change.
-      this.#fail(error);
+      this.#loop.fail(error);
       throw error;
     }
-    this.#wakeUp.notify();
+    this.#loop.notify();
   }
 
   /** The configuration changed. Calls in flight keep the keys that they were made with. */
@@ -136,8 +134,7 @@ export class Dispatcher {
     await store.submission.adoptConnector(this.#deps.wholesale.connectorHash());
     await pauses.refresh();
     await this.#deps.lookups.refresh();
-    const life = { clock, signal: this.#abort.signal };
-    this.#loop = repeatWhileDiskIsFull(() => this.#run(), life).catch((error: unknown) => this.#fail(error));
+    this.#loop.start();
   }
 
   /**
@@ -150,47 +147,34 @@ export class Dispatcher {
   }
 
   async #drain(): Promise<void> {
-    if (this.#stopping) return void (await this.#loop);
-    this.#stopping = true;
-    this.#wakeUp.notify();
-    const done = new AbortController();
-    const grace = this.#deps.clock.sleep(this.#options.graceMs, done.signal).then(() => this.#abort.abort());
-    await this.#loop;
-    await this.#queue.onIdle();
-    await Promise.all(this.#backgroundTasks);
-    done.abort();
-    await grace;
+    if (this.#loop.signal.aborted) return await this.#loop.stop();
+    const ended = this.#loop
+      .stop()
+      .then(() => this.#queue.onIdle())
+      .then(() => Promise.all(this.#backgroundTasks));
+    await endWithin(this.#deps.clock, this.#options.graceMs, () => this.#abort.abort(), ended);
   }
 
-  #fail(error: unknown): void {
-    this.#stopping = true;
-    this.#wakeUp.notify();
-    this.#failure.reject(error);
-  }
-
-  async #run(): Promise<void> {
-    let forgetAtMs = 0;
-    while (!this.#stopping) {
-      const { clock, store } = this.#deps;
-      await this.#endOverdue();
-      // A claim can pause a family, too, until its first order was delivered.
-      await this.#deps.pauses.refresh();
-      this.#deps.pauses.remind();
-      if (this.#deps.pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
-      if (!this.#deps.pauses.isAccountPaused()) {
-        this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
-        this.#runInBackground('older copy check', () => this.#checkForOlderCopy());
-      }
-      while (!this.#stopping && (await this.#takeOne())) {
-        /* as long as there is work and budget */
-      }
-      if (clock.monoMs() >= forgetAtMs) {
-        const { windowMs, transitMs } = this.#deps.limits;
-        await store.submission.budget.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
-        forgetAtMs = clock.monoMs() + windowMs;
-      }
-      if (!this.#stopping) await this.#wakeUp.wait(await this.#idleDelayMs());
+  async #round(): Promise<number> {
+    const { clock, store, pauses, limits } = this.#deps;
+    await this.#endOverdue();
+    // A claim can pause a family, too, until its first order was delivered.
+    await pauses.refresh();
+    pauses.remind();
+    if (pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
+    if (!pauses.isAccountPaused()) {
+      this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
+      this.#runInBackground('older copy check', () => this.#checkForOlderCopy());
     }
+    while (!this.#loop.signal.aborted && (await this.#takeOne())) {
+      /* as long as there is work and budget */
+    }
+    if (clock.monoMs() >= this.#forgetAtMono) {
+      const { windowMs, transitMs } = limits;
+      await store.submission.budget.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
+      this.#forgetAtMono = clock.monoMs() + windowMs;
+    }
+    return this.#loop.signal.aborted ? 0 : await this.#idleDelayMs();
   }
 
   async #endOverdue(): Promise<void> {
@@ -252,7 +236,7 @@ export class Dispatcher {
       judgeResend: (entry, originReference, isPaused) => {
         const verdict = this.#attempts.judgeResend(entry, originReference, isPaused);
         // The claim changes the entry: there may be a lookup to make, or a result to deliver.
-        if (verdict.step === 'lookup' || verdict.step === 'review') this.#wakeUp.notify();
+        if (verdict.step === 'lookup' || verdict.step === 'review') this.#loop.notify();
         if (verdict.step === 'review') this.#deps.onSettled?.();
         return verdict;
       },
@@ -276,7 +260,7 @@ export class Dispatcher {
     const { rechecks } = this.#options;
     if (rechecks === undefined) return {};
     const onDelayed = (source: string): void => {
-      this.#wakeUp.notify();
+      this.#loop.notify();
       rechecks.onDelayed(source);
     };
     return { rechecks: { ...rechecks, onDelayed } };
@@ -287,10 +271,10 @@ export class Dispatcher {
     this.#underWay[step] += 1;
     this.#queue
       .add(() => this.#attempts.run(attempt, key, this.#abort.signal))
-      .catch((error: unknown) => this.#fail(error))
+      .catch((error: unknown) => this.#loop.fail(error))
       .finally(() => {
         this.#underWay[step] -= 1;
-        this.#wakeUp.notify();
+        this.#loop.notify();
       });
   }
 
@@ -300,7 +284,7 @@ export class Dispatcher {
     this.#runningNames.add(name);
     const done = work()
       // Without space on the disk it is begun again later.
-      .catch((error: unknown) => (isDiskFull(error) ? undefined : this.#fail(error)))
+      .catch((error: unknown) => (isDiskFull(error) ? undefined : this.#loop.fail(error)))
       .finally(() => {
         this.#runningNames.delete(name);
         this.#backgroundTasks.delete(done);
@@ -312,11 +296,11 @@ export class Dispatcher {
     const { olderCopy } = this.#options;
     if (olderCopy === undefined || olderCopy.isOver) return;
     await olderCopy.run(this.#deps, this.#abort.signal);
-    if (olderCopy.isOver) this.#wakeUp.notify();
+    if (olderCopy.isOver) this.#loop.notify();
   }
 
   #probe(): Promise<void> {
-    const onChange = (): void => this.#wakeUp.notify();
+    const onChange = (): void => this.#loop.notify();
     return probeDuePauses(this.#deps, { signal: this.#abort.signal, onChange });
   }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { assert, hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/full-disk.ts';
-import { WakeUp } from '../../ops/wake-up.ts';
+import { Loop } from '../../ops/loop.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
@@ -83,22 +83,19 @@ export class FolderIntake {
   readonly #log: FolderLog;
   readonly #stable: StableFiles;
   readonly #watcher: InboxWatcher;
-  readonly #wakeUp: WakeUp;
+  readonly #loop: Loop;
   /** Files in the work folder by id, and when to process each of them. */
   readonly #unfinished = new Map<string, { file: ClaimedFile; dueMono: number }>();
   /** Files in the inbox that could not be claimed by key, and when to try each of them again. */
   readonly #unclaimable = new Map<string, number>();
   readonly #begun = new Set<string>();
   readonly #archived = new ArchivedFiles();
-  #stopping = new AbortController();
-  #failure = Promise.withResolvers<never>();
   #prepared = false;
   /** A move failed, perhaps after its rename: the work folder may have a file that is not in `#unfinished`. */
   #mayHaveMore = false;
-  #looping: Promise<void> | null = null;
   #lastScan: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  #failed = false;
+  #state: 'stopped' | 'running' | 'failed' = 'stopped';
 
   /** @throws OrderSyncError CONFIG_INVALID when the SKU map cannot be used */
   constructor(options: FolderIntakeOptions) {
@@ -107,9 +104,8 @@ export class FolderIntake {
     this.#skus = openSkus(options, config);
     this.#log = new FolderLog(logger);
     this.#stable = new StableFiles(config.stableObservations, config.stableMs);
-    this.#wakeUp = new WakeUp(clock);
-    this.#watcher = new InboxWatcher(config.inbox, () => this.#wakeUp.notify());
-    this.#failure.promise.catch(() => undefined);
+    this.#loop = new Loop({ clock, round: (signal) => this.#round(signal) });
+    this.#watcher = new InboxWatcher(config.inbox, () => this.#loop.notify());
   }
 
   /**
@@ -117,21 +113,18 @@ export class FolderIntake {
    * Throws FOLDER_UNUSABLE.
    */
   async start(): Promise<void> {
-    if (this.#looping !== null) return;
-    this.#stopping = new AbortController();
-    this.#failed = false;
     await this.#prepare();
-    this.#looping = this.#loop(this.#stopping.signal);
+    this.#state = 'running';
+    this.#loop.start();
   }
 
   /** Stops after the current batch; a file that was read in part is resumed at the next start. May be called twice. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    const ended = this.#loop.stop();
     this.#watcher.close();
-    this.#wakeUp.notify();
-    await this.#looping;
+    await ended;
     await this.#lastScan;
-    this.#looping = null;
+    if (this.#state === 'running') this.#state = 'stopped';
   }
 
   /** Scans once and processes every file that is ready. */
@@ -146,7 +139,7 @@ export class FolderIntake {
 
   /** Rejects when an error of the store or of the intake has stopped it: no more files are taken. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   /**
@@ -159,7 +152,7 @@ export class FolderIntake {
     return () => {
       this.#options = { ...this.#options, config };
       this.#skus = skus;
-      this.#wakeUp.notify();
+      this.#loop.notify();
     };
   }
 
@@ -170,31 +163,27 @@ export class FolderIntake {
       ...(skuProblem === null ? [] : [`The changed SKU map is not in use: ${skuProblem}`]),
     ];
     const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
-    const running = this.#looping === null ? 'stopped' : degraded === null ? 'running' : 'degraded';
     return {
-      state: this.#failed ? 'failed' : running,
+      state: this.#state === 'running' && degraded !== null ? 'degraded' : this.#state,
       degraded,
       waiting: this.#waiting,
       unfinished: this.#unfinished.size,
     };
   }
 
-  async #loop(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#watcher.listen();
-      try {
-        await this.scanOnce();
-      } catch (error) {
-        this.#failed = true;
-        this.#watcher.close();
-        this.#failure.reject(error);
-        return;
-      }
-      const { clock, config } = this.#options;
-      const pauseMs = Math.min(shortestPauseMs, config.scanIntervalMs);
-      await clock.sleep(pauseMs, signal);
-      if (!signal.aborted) await this.#wakeUp.wait(config.scanIntervalMs - pauseMs);
+  async #round(signal: AbortSignal): Promise<number> {
+    this.#watcher.listen();
+    try {
+      await this.scanOnce();
+    } catch (error) {
+      if (!isDiskFull(error)) this.#state = 'failed';
+      this.#watcher.close();
+      throw error;
     }
+    const { clock, config } = this.#options;
+    const pauseMs = Math.min(shortestPauseMs, config.scanIntervalMs);
+    await clock.sleep(pauseMs, signal);
+    return config.scanIntervalMs - pauseMs;
   }
 
   async #prepare(): Promise<void> {
@@ -238,7 +227,7 @@ export class FolderIntake {
     if (await this.#hasDiskSpace()) for (const { file } of due) await this.#ingest(file, report);
 
     for (const ready of await this.#readyFiles(report)) {
-      if (this.#stopping.signal.aborted || !(await this.#hasDiskSpace())) break;
+      if (this.#loop.signal.aborted || !(await this.#hasDiskSpace())) break;
       const file = await this.#claim(ready, report);
       if (file !== null) await this.#ingest(file, report);
     }
@@ -332,7 +321,7 @@ export class FolderIntake {
     try {
       const file = await reclaimFile(config, archived, newFileId(clock));
       // It is in the work folder by now: no other scan would record this.
-      const life = { clock, signal: this.#stopping.signal };
+      const life = { clock, signal: this.#loop.signal };
       await repeatWhileDiskIsFull(() => store.intake.files.replaced(archived.id), life);
       this.#log.solved(topic);
       this.#log.lateWrite(file, archived.path);
@@ -349,7 +338,7 @@ export class FolderIntake {
 
   async #ingest(file: ClaimedFile, report: ScanReport): Promise<void> {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
-    const { signal } = this.#stopping;
+    const { signal } = this.#loop;
     const onArchiving = (archived: ArchivedFile): void => this.#archived.watch(archived, clock.monoMs());
     const context: FileContext = {
       store: store.intake,

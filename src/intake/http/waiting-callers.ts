@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import { WakeUp } from '../../ops/wake-up.ts';
+import { Loop } from '../../ops/loop.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 
 interface Waiter {
@@ -20,6 +20,8 @@ interface AwaitedResult {
 const gatherMs = 20;
 /** The longest time between two checks, for changes without a notification, such as a cancelled order. */
 const maxIdleDelayMs = 1000;
+/** The first caller wakes the loop. */
+const noWaiterMs = 86_400_000;
 
 /** Who waits for at most so many orders waits whatever others wait for. */
 const fewOrders = 50;
@@ -37,46 +39,46 @@ export class WaitingCallers {
   readonly #read: OutboxReader;
   readonly #clock: Clock;
   readonly #limit: number;
-  readonly #wakeUp: WakeUp;
+  readonly #loop: Loop;
   readonly #results = new Map<number, AwaitedResult>();
   #waiters = 0;
   #awaited = 0;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> | null = null;
 
   constructor(read: OutboxReader, clock: Clock, limit: number) {
     this.#read = read;
     this.#clock = clock;
     this.#limit = limit;
-    this.#wakeUp = new WakeUp(clock);
+    // The outbox cannot be read: each caller reads it itself and gets the error.
+    const onError = (): number => {
+      this.#endAll();
+      return noWaiterMs;
+    };
+    this.#loop = new Loop({ clock, round: (signal) => this.#round(signal), onError });
   }
 
   /** An order may have changed. */
   notify(): void {
-    if (this.#waiters > 0) this.#wakeUp.notify();
+    if (this.#waiters > 0) this.#loop.notify();
   }
 
   /** Ends all waits; later ones end at once. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#wakeUp.notify();
-    await this.#loop;
+    await this.#loop.stop();
   }
 
   /** Resolves when none of the orders is in progress, after `ms`, when the caller is gone, or when too many wait. */
   async wait(requestIds: readonly number[], ms: number, gone: AbortSignal): Promise<void> {
     const ids = new Set(requestIds);
-    if (ms <= 0 || ids.size === 0 || this.#stopping.signal.aborted) return;
+    if (ms <= 0 || ids.size === 0 || this.#loop.signal.aborted) return;
     if (this.#waiters >= this.#limit) return;
     if (ids.size > fewOrders && this.#awaited + ids.size > maxAwaited) return;
     const settled = new AbortController();
     const waiter: Waiter = { open: ids.size, done: () => settled.abort() };
     this.#add(waiter, ids);
-    this.#wakeUp.notify();
-    this.#loop ??= this.#run().catch(() => this.#endAll());
-    await this.#clock.sleep(ms, AbortSignal.any([settled.signal, gone, this.#stopping.signal]));
+    this.#loop.start();
+    this.#loop.notify();
+    await this.#clock.sleep(ms, AbortSignal.any([settled.signal, gone, this.#loop.signal]));
     this.#remove(waiter, ids);
-    if (this.#waiters === 0) this.#wakeUp.notify();
   }
 
   #add(waiter: Waiter, ids: ReadonlySet<number>): void {
@@ -100,25 +102,20 @@ export class WaitingCallers {
     }
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (this.#waiters > 0 && !signal.aborted) {
-      await this.#wakeUp.wait(maxIdleDelayMs);
-      await this.#lookAtAll();
-      if (this.#waiters > 0) await this.#clock.sleep(gatherMs, signal);
-    }
-    this.#loop = null;
+  async #round(signal: AbortSignal): Promise<number> {
+    await this.#lookAtAll();
+    if (this.#waiters === 0) return noWaiterMs;
+    await this.#clock.sleep(gatherMs, signal);
+    return maxIdleDelayMs;
   }
 
-  /** The outbox could not be read: each caller reads it itself and gets the error. */
   #endAll(): void {
-    this.#loop = null;
     for (const { waiters } of this.#results.values()) for (const { done } of waiters) done();
   }
 
   async #lookAtAll(): Promise<void> {
     const ids = [...this.#results.keys()];
-    for (let start = 0; start < ids.length && !this.#stopping.signal.aborted; start += ordersAtOnce) {
+    for (let start = 0; start < ids.length && !this.#loop.signal.aborted; start += ordersAtOnce) {
       this.#lookAt(ids.slice(start, start + ordersAtOnce));
       if (ids.length > ordersAtOnce) await nextTurn();
     }

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../../core/clock.ts';
+import { endWithin } from '../../ops/deadline.ts';
 import { isDiskFull } from '../../ops/full-disk.ts';
+import { Loop } from '../../ops/loop.ts';
 import type { AlertCondition } from '../../store/alerts/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import type { AlertSettings } from '../settings.ts';
@@ -46,50 +48,45 @@ export class AlertLoop {
   readonly #deps: AlertDeps;
   readonly #settings: AlertSettings;
   readonly #pause: SinkPause;
-  readonly #stopping = new AbortController();
+  readonly #loop: Loop;
   readonly #end = new AbortController();
   /** What the endpoint was told, while that could not be recorded; null: it is on disk. */
   #unrecorded: Told | null = null;
   #isRestored = false;
   #failures = 0;
-  #loop: Promise<void> | null = null;
+  #hasFailed = false;
 
   constructor(settings: AlertSettings, deps: AlertDeps) {
     this.#settings = settings;
     this.#deps = deps;
     this.#pause = new SinkPause({ ...deps, sink: alertSinkName(settings.name) });
+    const round = async (): Promise<number> => {
+      await this.#look();
+      this.#hasFailed = false;
+      return this.#idleMs();
+    };
+    this.#loop = new Loop({ clock: deps.clock, round, onError: (error) => this.#failed(error) });
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loop.start();
   }
 
   /** Waits a moment for a post that is under way, then aborts it: it is due again at the next start. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    const done = new AbortController();
-    const grace = this.#deps.clock.sleep(stopGraceMs, done.signal).then(() => this.#end.abort());
-    await this.#loop;
-    done.abort();
-    await grace;
+    await endWithin(this.#deps.clock, stopGraceMs, () => this.#end.abort(), this.#loop.stop());
   }
 
-  /** Never rejects: an alert that fails must not stop the worker. */
-  async #run(): Promise<void> {
-    const { clock, logger, everyMs = lookEveryMs } = this.#deps;
-    const { signal } = this.#stopping;
-    let hasFailed = false;
-    while (!signal.aborted) {
-      try {
-        await this.#look();
-        hasFailed = false;
-      } catch (error) {
-        if (!hasFailed && !signal.aborted)
-          logger.error({ endpoint: this.#settings.name, err: error }, 'alerts could not be looked for');
-        hasFailed = true;
-      }
-      await clock.sleep(Math.max(everyMs, this.#pause.waitMs()), signal);
-    }
+  /** An alert that fails must not stop the worker. */
+  #failed(error: unknown): number {
+    if (!this.#hasFailed && !this.#loop.signal.aborted)
+      this.#deps.logger.error({ endpoint: this.#settings.name, err: error }, 'alerts could not be looked for');
+    this.#hasFailed = true;
+    return this.#idleMs();
+  }
+
+  #idleMs(): number {
+    return Math.max(this.#deps.everyMs ?? lookEveryMs, this.#pause.waitMs());
   }
 
   async #look(): Promise<void> {

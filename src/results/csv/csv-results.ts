@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import { csvResultName } from '../../core/order/order-file-names.ts';
-import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/full-disk.ts';
-import { WakeUp } from '../../ops/wake-up.ts';
+import { Loop } from '../../ops/loop.ts';
 import type { DueCsvFile } from '../../store/results/csv-files.ts';
 import type { Store } from '../../store/store.ts';
 import type { ResultFolder } from '../result-folder.ts';
@@ -41,62 +40,52 @@ const pausePerWork = 3;
  */
 export class CsvResults {
   readonly #deps: CsvResultsDeps;
-  readonly #wakeUp: WakeUp;
-  readonly #end = new AbortController();
-  readonly #failure = Promise.withResolvers<never>();
+  readonly #loop: Loop;
   /** How far the rows of a file have ended, by the id of the file: what is before has not to be looked at again. */
   readonly #endedRows = new Map<number, number>();
   #retryAtMono = 0;
   /** Failures in a row, of whatever file. */
   #failures = 0;
-  #loop: Promise<void> | null = null;
 
   constructor(deps: CsvResultsDeps) {
     this.#deps = deps;
-    this.#wakeUp = new WakeUp(deps.clock);
-    this.#failure.promise.catch(() => undefined);
+    this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
   }
 
   /** Rejects when the outbox could not be read or written: the worker must stop. */
   get failed(): Promise<never> {
-    return this.#failure.promise;
+    return this.#loop.failed;
   }
 
   start(): void {
-    const life = { clock: this.#deps.clock, signal: this.#end.signal };
-    this.#loop = repeatWhileDiskIsFull(() => this.#run(), life).catch((error: unknown) => {
-      if (!isDiskFull(error)) this.#failure.reject(error);
-    });
+    this.#loop.start();
   }
 
   /** Leaves what is not written for the next start. May be called again. */
   async stop(): Promise<void> {
-    this.#end.abort();
-    this.#wakeUp.notify();
-    await this.#loop;
+    await this.#loop.stop();
   }
 
-  async #run(): Promise<void> {
+  async #round(): Promise<number> {
     const { store, clock } = this.#deps;
-    while (!this.#end.signal.aborted) {
-      const waitMs = this.#retryAtMono - clock.monoMs();
-      const due = waitMs > 0 ? null : await store.results.csvFiles.nextDue(clock.wallMs());
-      if (due === null) await this.#wakeUp.wait(Math.max(idleDelayMs, waitMs));
-      else await this.#writeIfEnded(due);
-    }
+    const waitMs = this.#retryAtMono - clock.monoMs();
+    const due = waitMs > 0 ? null : await store.results.csvFiles.nextDue(clock.wallMs());
+    if (due === null) return Math.max(idleDelayMs, waitMs);
+    await this.#writeIfEnded(due);
+    return 0;
   }
 
   async #writeIfEnded(due: DueCsvFile): Promise<void> {
     const { store } = this.#deps;
     const { csvFiles } = store.results;
     if (await this.#hasOpenRow(due.id)) {
-      if (!this.#end.signal.aborted) await csvFiles.awaitChange(due);
+      if (!this.#loop.signal.aborted) await csvFiles.awaitChange(due);
       return;
     }
     try {
       await this.#write(due);
     } catch (error) {
-      if (this.#end.signal.aborted) return;
+      if (this.#loop.signal.aborted) return;
       return await this.#failed(due, error);
     }
     // Not in the `try`: when the outbox cannot record this, the file has not failed.
@@ -121,7 +110,7 @@ export class CsvResults {
           csvFiles.findOpenRow(id, after ?? 0),
         );
         if (open) this.#rememberEnded(id, next ?? 0);
-        if (open || this.#end.signal.aborted) return true;
+        if (open || this.#loop.signal.aborted) return true;
         after = next;
       }
     }
@@ -137,7 +126,7 @@ export class CsvResults {
   async #write(due: DueCsvFile): Promise<void> {
     const { store, folder, readOriginal } = this.#deps;
     const { csvFiles } = store.results;
-    const { signal } = this.#end;
+    const { signal } = this.#loop;
     const name = csvResultName(due.fileId, due.name);
     await readOriginal(due, (csv) =>
       folder.replace(csvResultFolder, name, async (draft) => {
@@ -179,7 +168,7 @@ export class CsvResults {
     const { clock } = this.#deps;
     const startMono = clock.monoMs();
     const done = await step();
-    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.#end.signal);
+    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.#loop.signal);
     return done;
   }
 }

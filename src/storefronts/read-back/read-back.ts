@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { onSchedule } from '../../ops/schedule.ts';
-import { WakeUp } from '../../ops/wake-up.ts';
+import { Loop } from '../../ops/loop.ts';
+import { onSchedule, type Schedule } from '../../ops/schedule.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
 import {
@@ -154,10 +154,8 @@ class ShopLoop {
   readonly reader: ShopReader;
   readonly rechecks: ShopRechecks;
   readonly #connection: ShopConnection;
-  readonly #clock: Clock;
-  readonly #wake: WakeUp;
-  readonly #end = new AbortController();
-  #loop: Promise<unknown> = Promise.resolve();
+  readonly #loop: Loop;
+  #schedule: Schedule | null = null;
   #lastRun: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | null = null;
 
@@ -165,8 +163,12 @@ class ShopLoop {
     const { store, take, takeDeleted, clock, logger, connections } = deps;
     this.shop = shop;
     this.#connection = connections.connect(shop);
-    this.#clock = clock;
-    this.#wake = new WakeUp(clock);
+    const round = async (signal: AbortSignal): Promise<number> => {
+      await this.run(null);
+      await clock.sleep(idleAfterRunMs, signal);
+      return maxIdleMs;
+    };
+    this.#loop = new Loop({ clock, round });
     const parts = { shop, api: this.#connection.api, store, take, clock, logger };
     this.reader = new ShopReader(parts);
     this.rechecks = new ShopRechecks({ ...parts, takeDeleted, watermark: this.reader.watermark });
@@ -182,32 +184,18 @@ class ShopLoop {
   }
 
   notify(): void {
-    this.#wake.notify();
+    this.#loop.notify();
   }
 
   start(): void {
-    this.#loop = Promise.all([this.#runLoop(), this.rechecks.run(this.#end.signal)]);
-  }
-
-  async #runLoop(): Promise<void> {
-    const { signal } = this.#end;
-    const schedule = onSchedule(this.shop.rest.schedule, () => this.notify());
-    try {
-      this.notify();
-      while (!signal.aborted) {
-        await this.#wake.wait(maxIdleMs);
-        if (signal.aborted) return;
-        await this.run(null);
-        await this.#clock.sleep(idleAfterRunMs, signal);
-      }
-    } finally {
-      schedule.stop();
-    }
+    this.#schedule = onSchedule(this.shop.rest.schedule, () => this.notify());
+    this.#loop.start();
+    this.rechecks.start();
   }
 
   /** Waits for the run that is under way, then runs. Never throws. */
   async run(sinceMs: number | null): Promise<ReadBackReport> {
-    const run = this.#lastRun.then(() => this.reader.run(this.#end.signal, sinceMs));
+    const run = this.#lastRun.then(() => this.reader.run(this.#loop.signal, sinceMs));
     this.#lastRun = run;
     return await run;
   }
@@ -219,10 +207,8 @@ class ShopLoop {
   }
 
   async #stop(): Promise<void> {
-    this.#end.abort();
-    this.notify();
-    this.rechecks.notify();
-    await this.#loop;
+    this.#schedule?.stop();
+    await Promise.all([this.#loop.stop(), this.rechecks.stop()]);
     await this.#lastRun;
     await this.#connection.close();
   }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import { WakeUp } from '../../ops/wake-up.ts';
+import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck, Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { ConnectedShop } from '../shop-connections.ts';
 import { type ShopApi, ShopApiError } from './shop-api.ts';
@@ -43,7 +43,7 @@ const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'interna
  */
 export class ShopRechecks {
   readonly #deps: ShopRechecksDeps;
-  readonly #wake: WakeUp;
+  readonly #loop: Loop;
   /** How many calls in a row failed. */
   #failures = 0;
   #isRefused = false;
@@ -51,7 +51,7 @@ export class ShopRechecks {
 
   constructor(deps: ShopRechecksDeps) {
     this.#deps = deps;
-    this.#wake = new WakeUp(deps.clock);
+    this.#loop = new Loop({ clock: deps.clock, round: (signal) => this.#readDue(signal) });
   }
 
   /** `warn` while the shop refuses the keys, or after several failures in a row. */
@@ -61,12 +61,16 @@ export class ShopRechecks {
 
   /** An order has begun to wait. */
   notify(): void {
-    this.#wake.notify();
+    this.#loop.notify();
   }
 
-  /** Runs until the signal aborts; the one who aborts it notifies this. Never throws. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) await this.#wake.wait(await this.#readDue(signal));
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** May be called again. */
+  async stop(): Promise<void> {
+    await this.#loop.stop();
   }
 
   /** Reads what is due. Returns after which time, in ms, more may be due. */

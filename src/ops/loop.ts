@@ -1,0 +1,105 @@
+import type { Clock } from '../core/clock.ts';
+import { isDiskFull } from './full-disk.ts';
+
+/** The reason of an abort. Without a reason Node creates an error, which costs more than the notification itself. */
+const notified = 'notified';
+const fullDiskRetryMs = 1000;
+
+interface LoopOptions {
+  readonly clock: Clock;
+  /** One round of the work. Returns the idle delay, in ms: the next round begins after it, or when something notifies. */
+  readonly round: (signal: AbortSignal) => Promise<number>;
+  /** Takes the error of a round and returns the idle delay, in ms. Absent: the loop ends, and `failed` rejects. */
+  readonly onError?: (error: unknown) => number;
+  /** Makes one more round after `stop` was called. */
+  readonly endsWithRound?: boolean;
+}
+
+/**
+ * Background work: rounds, one after the other, until it is stopped. A round that found no space on the disk has changed
+ * nothing and is repeated every second. A notification between two rounds is not lost.
+ */
+export class Loop {
+  readonly #options: LoopOptions;
+  readonly #stopping = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  #running: Promise<void> | null = null;
+  #isNotified = false;
+  #endSleep: (() => void) | null = null;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  /** Rejects when a round failed: the worker must stop. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Aborts when the loop is asked to stop, or fails. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Begins the first round. Does nothing when the loop runs or was stopped. */
+  start(): void {
+    if (!this.signal.aborted) this.#running ??= this.#run().catch((error: unknown) => this.fail(error));
+  }
+
+  /** Something may be due: the next round begins at once. */
+  notify(): void {
+    this.#isNotified = true;
+    this.#endSleep?.();
+  }
+
+  /** Ends the loop, as a failed round does: `failed` rejects. */
+  fail(error: unknown): void {
+    this.#failure.reject(error);
+    this.#stopping.abort();
+    this.notify();
+  }
+
+  /** Waits for the end of the last round. May be called again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.notify();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, endsWithRound = false } = this.#options;
+    for (;;) {
+      const isLast = this.signal.aborted;
+      if (isLast && !endsWithRound) return;
+      try {
+        const idleMs = await this.#round();
+        if (!isLast) await this.#sleep(idleMs);
+      } catch (error) {
+        if (!isDiskFull(error)) throw error;
+        if (!isLast) await clock.sleep(fullDiskRetryMs, this.signal);
+      }
+      if (isLast) return;
+    }
+  }
+
+  async #round(): Promise<number> {
+    const { round, onError } = this.#options;
+    try {
+      return await round(this.signal);
+    } catch (error) {
+      if (onError === undefined) throw error;
+      return onError(error);
+    }
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    if (!this.#isNotified && ms > 0) {
+      const aborter = new AbortController();
+      this.#endSleep = () => aborter.abort(notified);
+      await this.#options.clock.sleep(ms, aborter.signal);
+      this.#endSleep = null;
+    }
+    this.#isNotified = false;
+  }
+}

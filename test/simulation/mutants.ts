@@ -340,7 +340,7 @@ export const mutants: readonly Mutant[] = [
     file: dispatcher,
     changes: [
       [
-        '.catch((error: unknown) => this.#fail(error))\n      .finally(() => {\n        this.#underWay',
+        '.catch((error: unknown) => this.#loop.fail(error))\n      .finally(() => {\n        this.#underWay',
         '.catch(() => undefined)\n      .finally(() => {\n        this.#underWay',
       ],
     ],
@@ -348,7 +348,10 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a delivery that could not be recorded stops nothing',
     file: 'results/delivery-loop.ts',
-    changes: [['.catch((error: unknown) => this.#failure.reject(error))', '.catch(() => undefined)']],
+    changes: [
+      ['this.#unrecorded ??= { error };', 'void error;'],
+      ['if (!isDiskFull(error)) this.#loop.fail(error);', ''],
+    ],
   },
   {
     name: 'an entry that a person holds is sent',

@@ -1,6 +1,7 @@
 import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
 import type { WireCall } from './sim-network.ts';
 import { productOf } from './troubles.ts';
+import type { Invariant } from './invariants.ts';
 
 /** In one minute the worker asks no more questions that are only to find out whether the API answers. */
 const probesInMinute = 24;
@@ -20,7 +21,7 @@ const unansweredEntries = 3;
  */
 export class CallWatch {
   readonly #nowMs: () => number;
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #probes: number[] = [];
   /** Products that showed another one, by when the worker saw it. */
   readonly #mismatched = new Map<string, { atMs: number; recorded: boolean }>();
@@ -31,7 +32,7 @@ export class CallWatch {
   /** A process died: what it had seen is not what the next one knows. */
   #hasDied = false;
 
-  constructor(options: { nowMs: () => number; violate: (invariant: string, sentence: string) => void }) {
+  constructor(options: { nowMs: () => number; violate: (invariant: Invariant, sentence: string) => void }) {
     this.#nowMs = options.nowMs;
     this.#violate = options.violate;
   }

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { lookedUpAs, type LookedUp } from '../../src/core/order/operation.ts';
 import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { Invariant } from './invariants.ts';
 
 /** How many entries must have shown what, before a scope is paused because of it. Written down a second time. */
 const needed: Readonly<Record<string, { rows: readonly string[]; entries: number; ofFamily: number }>> = {
@@ -38,7 +39,7 @@ interface Candidate {
 
 /** Reads on what evidence a scope is paused, and which order is the trial of it, from the attempts on disk. */
 export class EvidenceWatch {
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #isTouched: (reference: string) => boolean;
   readonly #known = new Set<string>();
   /** The kinds of which a lookup has found an order, as the worker recorded it. */
@@ -51,7 +52,7 @@ export class EvidenceWatch {
   readonly #absent = new Set<number>();
 
   constructor(options: {
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
     isTouched: (reference: string) => boolean;
   }) {
     this.#violate = options.violate;

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { Invariant } from './invariants.ts';
 
 /** A product with so many unknown outcomes gets no call for another entry; one that was never sold has no more under way. */
 const ofProduct = 2;
@@ -30,7 +31,7 @@ interface TriedPause {
  * is that no limit is overshot, whatever becomes of the calls under way.
  */
 export class ExposureWatch {
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #totalLimit: () => number;
   readonly #mostCalls: () => number;
   /** References on which a person has acted: these are not counted. */
@@ -41,7 +42,7 @@ export class ExposureWatch {
   readonly #delivered = new Set<string>();
 
   constructor(options: {
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
     totalLimit: () => number;
     /** The most calls that the worker may make at a time in this run. */
     mostCalls: () => number;

@@ -3,6 +3,7 @@ import type { SimFile, SimFiles } from './sim-files.ts';
 import type { SimIntakeOptions } from './sim-intake.ts';
 import { lineName, type StoredLine, type StoredLines } from './stored-lines.ts';
 import { linesIn, type SimUploader, type Upload } from './sim-uploader.ts';
+import type { Invariant } from './invariants.ts';
 
 /** A report to the sender about a file. */
 interface ErrorReport {
@@ -122,7 +123,7 @@ export class IntakeOracle {
     }
   }
 
-  #violate(invariant: string, sentence: string): void {
+  #violate(invariant: Invariant, sentence: string): void {
     this.#options.violate(invariant, sentence);
   }
 }

@@ -5,6 +5,7 @@ import type { ShopOrderPlan } from './intake-plan.ts';
 import { referencesOf } from './line-references.ts';
 import type { SimWrittenShop } from './sim-written-shop.ts';
 import type { World } from './world.ts';
+import type { Invariant } from './invariants.ts';
 
 type Stage = 'done' | 'review' | 'open';
 
@@ -42,7 +43,7 @@ interface Expected {
   readonly isTold: boolean;
   /** All that can be read in the order. */
   readonly text: string;
-  readonly violate: (invariant: string, sentence: string) => void;
+  readonly violate: (invariant: Invariant, sentence: string) => void;
 }
 
 /**

@@ -12,8 +12,6 @@ const { values } = parseArgs({
     /** Parts of names, separated by `|`. */
     only: { type: 'string' },
     workers: { type: 'string', default: '2' },
-    /** Writes the table into docs/reliability.md. */
-    write: { type: 'boolean', default: false },
   },
 });
 
@@ -85,19 +83,5 @@ await Promise.all(
   }),
 );
 const alive = verdicts.filter((verdict) => verdict.killed === null);
-const rows = verdicts
-  .toSorted((a, b) => queue.indexOf(a.mutant) - queue.indexOf(b.mutant))
-  .map(
-    ({ mutant, killed }) =>
-      `| ${mutant.name} | \`${mutant.file}\` | ${killed?.invariant ?? '**lives**'} | ${killed?.seed ?? '-'} |`,
-  );
-if (values.write) {
-  const path = join(root, 'docs/reliability.md');
-  const [before, rest] = readFileSync(path, 'utf8').split('<!-- planted bugs: begin -->\n');
-  const after = rest?.split('<!-- planted bugs: end -->')[1];
-  if (before === undefined || after === undefined) throw new Error('docs/reliability.md has no place for the table');
-  const table = ['| planted bug | in `src/` | found by | first seed |', '|---|---|---|---|', ...rows].join('\n');
-  writeFileSync(path, `${before}<!-- planted bugs: begin -->\n${table}\n<!-- planted bugs: end -->${after}`);
-}
 say(`${queue.length - alive.length} of ${queue.length} planted bugs were found within ${values.seeds} seeds`);
 if (alive.length > 0) process.exitCode = 1;

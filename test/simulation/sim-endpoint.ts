@@ -10,6 +10,7 @@ import type { SimProcess } from './sim-process.ts';
 import type { Receiver } from './sim-receivers.ts';
 import { type EndpointPlan, receiverDeadlineMs } from './sinks-plan.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import type { Invariant } from './invariants.ts';
 
 export const endpointSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -46,7 +47,7 @@ export class SimEndpoint implements Receiver {
   readonly #time: VirtualTime;
   readonly #random: SeededRandom;
   readonly #faultsOffMs: number;
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #retryAfter: RetryAfterWatch;
   readonly #contents = new Map<string, string>();
   readonly #newestMs = new Map<string, number>();
@@ -66,7 +67,7 @@ export class SimEndpoint implements Receiver {
     faultsOffMs: number;
     tellsOrder: boolean;
     recordsAll: boolean;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
   }) {
     const { plan, time } = options;
     this.plan = plan;

@@ -3,6 +3,7 @@ import type { startWebhookServer, WebhookAnswers } from '../../src/intake/http/w
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import type { Invariant } from './invariants.ts';
 
 export interface SimRequest {
   readonly method: 'POST' | 'DELETE';
@@ -49,7 +50,7 @@ export class SimHttp {
   readonly #time: VirtualTime;
   readonly #random: SeededRandom;
   readonly #trace: (what: string) => void;
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   #server: { readonly process: SimProcess; readonly answers: WebhookAnswers; open: number } | null = null;
   /** How often a connection breaks. */
   lossShare: number;
@@ -59,7 +60,7 @@ export class SimHttp {
     random: SeededRandom;
     lossShare: number;
     trace: (what: string) => void;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
   }) {
     this.#violate = options.violate;
     this.#time = options.time;

@@ -27,6 +27,7 @@ import { SimMount } from './sim-mount.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimUploader } from './sim-uploader.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import type { Invariant } from './invariants.ts';
 
 /** The intake of one process of the worker. */
 export interface IntakeParts {
@@ -50,7 +51,7 @@ export interface SimIntakeOptions {
   readonly wallMs: () => number;
   readonly freeBytes: () => number;
   readonly trace: (what: string) => void;
-  readonly violate: (invariant: string, sentence: string) => void;
+  readonly violate: (invariant: Invariant, sentence: string) => void;
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
   /** The sender took this back before it was sent to the API. */
   readonly onTakenBack: (reference: string) => void;

@@ -4,6 +4,7 @@ import type { ApiLedger } from './api-ledger.ts';
 import type { SimDisk } from './sim-disk.ts';
 import type { ApiCall } from './api-call.ts';
 import type { SimWorker } from './sim-worker.ts';
+import type { Invariant } from './invariants.ts';
 
 export type OperatorAction = 'hold' | 'release' | 'cancel' | 'retry' | 'resolve' | 'reorder' | 'pause' | 'resume';
 
@@ -59,7 +60,7 @@ export class SimOperator {
   readonly #nowMs: () => number;
   readonly #keys: Readonly<Record<string, string>>;
   readonly #trace: (what: string) => void;
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #onPaused: (scope: string) => void;
   readonly #onResumed: (scope: string) => void;
   readonly #mayReorder: (line: string, hasRules: boolean) => boolean;
@@ -72,7 +73,7 @@ export class SimOperator {
     nowMs: () => number;
     keys: Readonly<Record<string, string>>;
     trace: (what: string) => void;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
     onPaused: (scope: string) => void;
     onResumed: (scope: string) => void;
     /** Whether the oracle can still judge this line when it is re-ordered now. */

@@ -14,6 +14,7 @@ import { SimReceivers } from './sim-receivers.ts';
 import { troublesEndMs } from './sinks-plan.ts';
 import { SimWrittenShop } from './sim-written-shop.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import type { Invariant } from './invariants.ts';
 
 /** The receivers of results besides the results folder: shops, and endpoints of callbacks. */
 export class SimSinks {
@@ -27,7 +28,7 @@ export class SimSinks {
     plan: RunPlan;
     time: VirtualTime;
     trace: (what: string) => void;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
   }) {
     const { plan, time, trace, violate } = options;
     const { faultsOffMs, sinks, wallJumps } = plan;

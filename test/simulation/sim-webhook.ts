@@ -6,6 +6,7 @@ import { orderObject } from './order-documents.ts';
 import type { SimAnswer, SimHttp, SimRequest } from './sim-http.ts';
 import { lineName, type StoredLine, type StoredLines } from './stored-lines.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import type { Invariant } from './invariants.ts';
 
 const token = 'sim-token-of-the-shop-1';
 const secret = Buffer.from('sim-secret-of-the-erp-system');
@@ -39,7 +40,7 @@ export interface SenderOptions {
   readonly wallMs: () => number;
   readonly http: SimHttp;
   readonly stored: StoredLines;
-  readonly violate: (invariant: string, sentence: string) => void;
+  readonly violate: (invariant: Invariant, sentence: string) => void;
   readonly hit: (place: string) => void;
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
   /** The sender took this back before it was sent to the API. */

@@ -14,6 +14,7 @@ import type { Receiver } from './sim-receivers.ts';
 import { receiverDeadlineMs, type ShopEdit, type ShopSinkPlan } from './sinks-plan.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { wallStartMs } from './virtual-time.ts';
+import type { Invariant } from './invariants.ts';
 
 /** Which order a call is about. */
 function orderOf({ path, body }: OutgoingRequest): string {
@@ -66,7 +67,7 @@ export class SimWrittenShop implements Receiver {
     time: VirtualTime;
     random: SeededRandom;
     faultsOffMs: number;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
   }) {
     const { plan, time } = options;
     const nowMs = (): number => wallStartMs + time.nowMs;

@@ -10,6 +10,7 @@ import { wrappedStore } from '../support/wrapped-store.ts';
 import type { SimDisk } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
 import { withFault, type SqliteFault } from './sqlite-tap.ts';
+import type { Invariant } from './invariants.ts';
 
 /** The legal transitions, written down a second time: the program's own table is not used. */
 const legal: Readonly<Record<string, string>> = {
@@ -63,7 +64,7 @@ function kindOf(value: unknown): LookedUp | null {
 export class StoreWatch {
   readonly #disk: SimDisk;
   readonly #coverage: Coverage;
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #trace: (what: string) => void;
   readonly #unknownLimit: () => number;
   readonly #touched: () => number;
@@ -92,7 +93,7 @@ export class StoreWatch {
   constructor(options: {
     disk: SimDisk;
     coverage: Coverage;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
     trace: (what: string) => void;
     unknownLimit: () => number;
     mostCalls: () => number;

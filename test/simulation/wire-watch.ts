@@ -3,6 +3,7 @@ import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
 import { CallWatch, isProbe } from './call-watch.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WireCall, WireObserver } from './sim-network.ts';
+import type { Invariant } from './invariants.ts';
 
 /** What the worker can have seen of one purchase or cancel. */
 export interface SeenOfCall {
@@ -66,13 +67,13 @@ export class WireWatch implements WireObserver {
   #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
   readonly #nowMs: () => number;
-  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #beforeLeaving: (wire: WireCall, subject: string) => void;
   readonly trace: (what: string) => void;
 
   constructor(options: {
     nowMs: () => number;
-    violate: (invariant: string, sentence: string) => void;
+    violate: (invariant: Invariant, sentence: string) => void;
     beforeLeaving: (wire: WireCall, subject: string) => void;
     trace: (what: string) => void;
   }) {

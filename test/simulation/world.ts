@@ -31,6 +31,7 @@ import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime, wallStartMs } from './virtual-time.ts';
 import { WireWatch } from './wire-watch.ts';
+import type { Invariant } from './invariants.ts';
 
 /** How long it takes to replace a disk: longer than a window of the budget, which the new outbox does not know. */
 const newDiskMs = 120_000;
@@ -105,7 +106,7 @@ export class World {
     this.time = new VirtualTime(random.fork());
     const nowMs = (): number => this.time.nowMs;
     this.trace = new Trace(keepTrace, nowMs);
-    const violate = (invariant: string, sentence: string): void => this.violate(invariant, sentence);
+    const violate = (invariant: Invariant, sentence: string): void => this.violate(invariant, sentence);
     const trace = (what: string): void => this.trace.add(what);
     this.#clocks = {
       bootId: plan.namesBoots ? 'boot-1' : undefined,
@@ -280,7 +281,7 @@ export class World {
     this.wire.letIn(scope.startsWith('key:') ? `Bearer ${key}` : scope);
   }
 
-  violate(invariant: string, sentence: string): void {
+  violate(invariant: Invariant, sentence: string): void {
     this.trace.add(`VIOLATION ${invariant}: ${sentence}`);
     this.violations.push({ invariant, sentence });
   }

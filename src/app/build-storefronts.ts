@@ -1,14 +1,11 @@
-import { type CommandedWorker, performInWorker } from '../admin/perform-command.ts';
 import type { Config } from '../config/config.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
-import { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/submission.ts';
-import { commandSettings } from './commands.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /** The intake of the shops' orders that is in use. A reload replaces it. */
@@ -37,29 +34,6 @@ export function buildStorefronts(
       deps.metrics?.events.linesAccepted(lines);
       onChanged();
     },
-  });
-}
-
-/** Builds what orders lines anew after a SKU map was corrected, for the shops that want that. */
-export function buildSkuRepairs(
-  { clock, logger }: Pick<WorkerDeps, 'clock' | 'logger'>,
-  parts: {
-    store: Store;
-    storefronts: CurrentStorefronts;
-    dispatcher: Pick<CommandedWorker, 'pausesChanged'>;
-    notify: () => void;
-  },
-  current: CurrentConfig,
-): SkuRepairs {
-  const { store, storefronts, dispatcher, notify } = parts;
-  const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
-  return new SkuRepairs({
-    intake: () => storefronts.intake,
-    read: store.read,
-    perform: (command) => performInWorker(worker, store, command, commandSettings(current.config), clock),
-    lookupFamilies: () => commandSettings(current.config).lookupFamilies,
-    clock,
-    logger: logger.child({ component: 'sku-repairs' }),
   });
 }
 

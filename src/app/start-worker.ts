@@ -17,13 +17,12 @@ import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
-import type { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
 import { startAdmin } from './admin.ts';
 import { startAlerts } from './build-alerts.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { type BuiltResults, buildResults } from './build-results.ts';
-import { buildReadBack, buildSkuRepairs, buildStorefronts, recheckRule } from './build-storefronts.ts';
+import { buildReadBack, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
 import { shredOldCodes } from './code-shredder.ts';
@@ -215,7 +214,7 @@ async function startParts(
   readBack = buildReadBack(deps, store, storefronts, connections);
   webhook = await startWebhook(deps, store, storefronts.intake, onAccepted, readBack);
   if (webhook !== null) await pushWebhookStop(life, webhook, dispatcher);
-  const parts = {
+  return {
     ...outbox,
     submission,
     wholesale,
@@ -226,8 +225,8 @@ async function startParts(
     storefronts,
     readBack,
     notify,
+    operatorCalls: await startReadBack(life, readBack),
   };
-  return { ...parts, operatorCalls: await startReadBack(life, readBack, buildSkuRepairs(deps, parts, current)) };
 }
 
 /** Starts to write results back. */
@@ -276,13 +275,8 @@ async function startClocks(
   return [follower, check];
 }
 
-/**
- * Starts to read shops back, and to order anew what a wrong SKU map has asked for. Returns the calls in which the commands
- * of operators reach a shop or the API.
- */
-async function startReadBack(life: Lifecycle, readBack: ReadBack, repairs: SkuRepairs): Promise<CommandCalls> {
-  await life.push('SKU repairs', () => repairs.stop());
-  repairs.start();
+/** Starts to read shops back. Returns the calls in which the commands of operators reach a shop or the API. */
+async function startReadBack(life: Lifecycle, readBack: ReadBack): Promise<CommandCalls> {
   const operatorCalls = new CommandCalls();
   await life.push('operator calls', () => operatorCalls.stop());
   // Stops before the operator calls, because they wait for it: its stop aborts the runs that operators asked for.

@@ -50,7 +50,6 @@ export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, co
     lines,
     unreadable: order.unreadable.map((line) => planUnreadable(order, line, shop, skus)),
     keptOrder: keptOf(order, lines),
-    takesUnmapped: shop.repair === 'auto',
   };
 }
 

@@ -5,7 +5,7 @@ import type { AcceptableLine } from '../core/order/order-request.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
 import type { Sku, SkuMap } from '../core/order/sku.ts';
 import { rulesOfLine } from '../core/order/sku-rules.ts';
-import type { FlaggedSku, MappedLine } from '../store/read/sku-repairs.ts';
+import type { FlaggedSku, MappedLine } from '../store/read/mapped-lines.ts';
 import { planOrder, readKeptOrder, rulesOfShop, toOrderLine } from './plan-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
 

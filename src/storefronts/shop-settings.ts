@@ -33,12 +33,6 @@ export const shopKeys = {
     .enum(['ignore', 'review'])
     .default('ignore')
     .describe('Lines whose SKU is not in the map: `ignore` them, or flag them for `review`.'),
-  repair: z
-    .enum(['ask', 'auto'])
-    .default('ask')
-    .describe(
-      'After the SKU map was corrected: `ask` leaves flagged and rejected lines to a person (`orders reorder --remap`), `auto` orders them anew by itself, each once.',
-    ),
   on_refund: z
     .enum(['review', 'cancel_esim', 'ignore'])
     .default('review')

@@ -21,7 +21,6 @@ const shop = {
   shop: 'main',
   skuMap: join(import.meta.dirname, 'skus.csv'),
   unmatched: 'ignore',
-  repair: 'ask',
   onRefund: 'review',
   maxAgeH: 8760,
   iccidField: 'iccid',

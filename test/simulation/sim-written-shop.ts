@@ -252,7 +252,6 @@ export class SimWrittenShop implements Receiver {
       secrets: ['sim-secret-of-the-shop'],
       skuMap: '',
       unmatched: 'ignore',
-      repair: 'ask',
       onRefund: 'review',
       maxAgeH: 8760,
       iccidField: 'iccid',

@@ -32,7 +32,6 @@ const shop: Omit<ShopSettings, 'platform' | 'rest' | 'writeBack' | 'skuMap'> = {
   source: 'main',
   secrets: ['a-secret-of-the-shop'],
   unmatched: 'ignore',
-  repair: 'ask',
   onRefund: 'review',
   maxAgeH: 168,
   iccidField: 'iccid',

@@ -4,7 +4,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { orderedText } from '../../core/order/purchase.ts';
 import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/remapped-lines.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
-import type { FlaggedSku, MappedLine } from '../../store/read/sku-repairs.ts';
+import type { FlaggedSku, MappedLine } from '../../store/read/mapped-lines.ts';
 import type { SkuMap } from '../../core/order/sku.ts';
 import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';

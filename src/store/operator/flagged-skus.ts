@@ -2,7 +2,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { purchaseOf } from '../../core/order/purchase.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
-import { readFlaggedSku, type FlaggedSku } from '../read/sku-repairs.ts';
+import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { ChangedLines, whyChanged, type Left } from '../storefronts/changed-lines.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';

@@ -20,7 +20,7 @@ import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
-import { readFlaggedSku, readMappedLine, readRepairable } from './sku-repairs.ts';
+import { readFlaggedSku, readMappedLine } from './mapped-lines.ts';
 import { readHourStatistics, readMinuteCalls, readSpending } from './statistics.ts';
 import { readTimeline } from './timeline.ts';
 
@@ -60,7 +60,6 @@ export class OutboxReader {
   readonly skuSightings = this.#bind(readSkuSightings);
   readonly mappedLine = this.#bind(readMappedLine);
   readonly flaggedSku = this.#bind(readFlaggedSku);
-  readonly repairable = this.#bind(readRepairable);
   readonly sealUsage = this.#bind(readSealUsage);
 
   constructor(database: Sqlite, shown: ResultParts) {

@@ -69,8 +69,8 @@ export class StorefrontOrders {
     this.#changed = new ChangedLines(database, parts.afterLoss);
     this.#refunds = new ShopRefunds(database, { ...parts, changed: this.#changed, records: this.#records });
     this.#statements = {
-      flag: database.prepare<[string, string, string], { code: string; isAcknowledged: number }>(
-        `SELECT code, acknowledged_at_ms IS NOT NULL AS isAcknowledged FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+      flag: database.prepare<[string, string, string], { code: string }>(
+        `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
          AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
          ORDER BY line_id IS NULL LIMIT 1`,
       ),
@@ -205,7 +205,7 @@ export class StorefrontOrders {
     // A person who was told that the line was not bought may have bought it elsewhere since.
     const told = this.#statements.flag.get(order.source, order.orderId, lineId);
     if (old !== null) this.#holdNewLine(order, lineId, whyChanged(old), taken, old.known);
-    else if (told === undefined || (order.takesUnmapped === true && isOpenForSku(told))) taken.accepted += 1;
+    else if (told === undefined) taken.accepted += 1;
     else this.#holdNewLine(order, lineId, whyFlagged(told.code), taken);
   }
 
@@ -278,11 +278,6 @@ export class StorefrontOrders {
     const byPerson = ['cancelled_by_person', samePurchase];
     return rows.every((row) => row.state === 'cancelled' && !byPerson.includes(row.error_code ?? ''));
   }
-}
-
-/** Whether a line was flagged because of its SKU, and nobody has said since that it is dealt with. */
-function isOpenForSku({ code, isAcknowledged }: { code: string; isAcknowledged: number }): boolean {
-  return code === 'unknown_sku' && isAcknowledged === 0;
 }
 
 const nothing: TakenCounts = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };

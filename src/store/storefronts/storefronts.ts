@@ -80,8 +80,6 @@ export interface StorefrontOrder {
   readonly unreadable: readonly UnreadableLine[];
   /** The order as JSON, with those of its lines of which the SKU map does not know the SKU; null: it has none. */
   readonly keptOrder?: string | null;
-  /** A line that was flagged because of its SKU is bought when the map knows it; otherwise a person releases it. */
-  readonly takesUnmapped?: boolean;
 }
 
 /** A line of an order that cannot be read: it is flagged, and everything else of the order is taken in. */

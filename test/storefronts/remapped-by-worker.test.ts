@@ -10,13 +10,13 @@ const corrected =
   'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 }, NEW: { type: gift_card_order, variant: steam-usd-50 } }';
 
 /** A shop whose map has a wrong product, and does not know the SKU `NEW`. */
-async function shopWithWrongMap(changes: Record<string, unknown>) {
+async function shopWithWrongMap() {
   const stub = await new StubWooCommerce().open();
   const installation = await installationFor(stub);
   installation.configure((config) => {
     const [shop] = config.intake.webhook.woocommerce;
     delete shop.rest;
-    Object.assign(shop, { unmatched: 'review', ...changes });
+    Object.assign(shop, { unmatched: 'review' });
   });
   mapSkus(installation, 'skus: { STEAM-20: { type: gift_card_order, variant: there-is-no-such-card } }');
   const worker = installation.start();
@@ -56,7 +56,7 @@ const bought = [
 ];
 
 it('a person orders what a corrected map says, while the worker runs', async () => {
-  const { installation, worker } = await shopWithWrongMap({});
+  const { installation, worker } = await shopWithWrongMap();
   mapSkus(installation, corrected);
   for (const { id } of await attention(installation, ['rejected', 'storefront'])) {
     const asked = ['orders', 'reorder', id, '--remap', '--reason', 'the map was wrong'];
@@ -66,19 +66,5 @@ it('a person orders what a corrected map says, while the worker runs', async () 
   await attention(installation, []);
   while (boughtBy(installation) < 2) await new Promise((resolve) => void setTimeout(resolve, 50));
   expect(await worker.end('SIGTERM')).toBe(0);
-  expect([products(installation), boughtBy(installation)]).toEqual([bought, 2]);
-});
-
-it('repair: auto orders each line once, also when the worker is killed meanwhile', async () => {
-  const { installation, worker } = await shopWithWrongMap({ repair: 'auto' });
-  await worker.end('SIGKILL');
-  mapSkus(installation, corrected);
-  const second = installation.start();
-  await second.line(({ msg }) => msg === 'ordered anew: the SKU map was corrected');
-  await second.end('SIGKILL');
-  const third = installation.start();
-  await attention(installation, []);
-  while (boughtBy(installation) < 2) await new Promise((resolve) => void setTimeout(resolve, 50));
-  expect(await third.end('SIGTERM')).toBe(0);
   expect([products(installation), boughtBy(installation)]).toEqual([bought, 2]);
 });

@@ -3,11 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { performCommand } from '../../src/admin/perform-command.ts';
 import type { CommandResult, StoreCommand } from '../../src/core/entry/operator-command.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { Family } from '../../src/core/order/operation.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { SkuFile } from '../../src/storefronts/sku-file.ts';
 import { lineForFlag, newRequestFor } from '../../src/storefronts/remapped-lines.ts';
-import { SkuRepairs } from '../../src/storefronts/sku-repairs.ts';
 import { close, fulfilled, nothing } from '../support/outbox.ts';
 import { actOn, openShops, type OpenShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
@@ -43,8 +41,8 @@ async function withRejected(
 }
 
 /** An order with a SKU that is not in the map. */
-async function withFlagged(changes: { repair?: 'auto' } = {}): Promise<{ shops: OpenShops; id: string }> {
-  const shops = await openShops({ woo: { unmatched: 'review', ...changes } });
+async function withFlagged(): Promise<{ shops: OpenShops; id: string }> {
+  const shops = await openShops({ woo: { unmatched: 'review' } });
   await shops.woo(wooOrder(oneLine('NEW')));
   return { shops, id: shops.outbox.store.read.attention(10)[0]?.id ?? '' };
 }
@@ -76,16 +74,6 @@ function shopOf({ intake }: OpenShops) {
   return handler.shop;
 }
 
-const repairsOf = (shops: OpenShops, lookupFamilies: readonly Family[] = ['gift_card', 'esim']) =>
-  new SkuRepairs({
-    lookupFamilies: () => lookupFamilies,
-    intake: () => shops.intake,
-    read: shops.outbox.store.read,
-    perform: (command) => perform(shops, command),
-    clock,
-    logger,
-  });
-
 describe('a rejected line whose SKU map was corrected', () => {
   it('is ordered as the map says now, under a new reference', async () => {
     const { shops, reference } = await withRejected();
@@ -97,6 +85,13 @@ describe('a rejected line whose SKU map was corrected', () => {
     expect(sent.entry).toMatchObject({ variant: 'steam-20-usd', quantity: 4, generation: 1 });
     expect(shops.flagged()).toEqual([]);
     expect(shops.outbox.auditLog()).toMatchObject([{ action: 'reorder', actor: 'cli:anna' }]);
+  });
+
+  it('is not ordered anew by itself', async () => {
+    const { shops } = await withRejected();
+    shops.mapSkus(corrected);
+    await shops.woo(wooOrder({}, 1));
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
   });
 
   it('is found by its new product, and known when the shop sends it again', async () => {
@@ -208,7 +203,7 @@ describe('a flagged line whose SKU is in the map now', () => {
   });
 
   it('is held where it may stand for a line that was bought and vanished, until a person decides', async () => {
-    const shops = await openShops({ woo: { unmatched: 'review', repair: 'auto' } });
+    const shops = await openShops({ woo: { unmatched: 'review' } });
     await shops.woo(wooOrder());
     await settle(shops, fulfilled);
     shops.mapSkus('{ OTHER: { type: gift_card_order, variant: other } }');
@@ -216,7 +211,8 @@ describe('a flagged line whose SKU is in the map now', () => {
     await shops.woo(wooOrder({ line_items }, 1));
     expect(shops.flagged()).toContain('316 unknown_sku');
     shops.mapSkus('{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }');
-    await repairsOf(shops).check();
+    const id = shops.outbox.store.read.attention(10).find(({ kind }) => kind === 'storefront')?.id ?? '';
+    await take(shops, id);
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 fulfilled', '316 2 x steam-usd-20 held']);
     await actOn(shops, '316', { action: 'decide_change', isAnother: false });
     expect(shops.bought()[1]).toBe('316 2 x steam-usd-20 cancelled');
@@ -238,146 +234,17 @@ describe('a flagged line whose SKU is in the map now', () => {
     await expect(take(shops, id)).rejects.toMatchObject({ code: 'REFUSED', message: /was ordered before/ });
   });
 
+  it('is held when the shop sends it again: a person who was told that it was not bought may have bought it elsewhere', async () => {
+    const { shops } = await withFlagged();
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await shops.woo(wooOrder(oneLine('NEW'), 1));
+    expect(shops.bought()).toEqual(['315 2 x new-1 held']);
+  });
+
   it('keeps of the order only what is asked for again, and nothing of the customer', async () => {
     const { shops, id } = await withFlagged();
     const kept = shops.outbox.store.read.flaggedSku(id)?.keptOrder ?? '';
     expect(kept).toContain('"NEW"');
     expect(kept).not.toMatch(/zoe|Zoë/);
-  });
-});
-
-describe('a shop with repair: auto', () => {
-  it('orders rejected and flagged lines anew by itself, each once, after its map was corrected', async () => {
-    const { shops } = await withRejected({ woo: { repair: 'auto', unmatched: 'review' } });
-    await shops.woo(wooOrder({ id: 728, ...oneLine('NEW') }));
-    const repairs = repairsOf(shops);
-    await repairs.check();
-    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
-    shops.mapSkus(
-      '{ STEAM-20: { type: gift_card_order, variant: a }, NEW: { type: gift_card_order, variant: new-1 } }',
-    );
-    await repairs.check();
-    await repairs.check();
-    const once = ['315 2 x steam-usd-20 rejected', '315 2 x a pending', '315 2 x new-1 pending'];
-    expect([shops.bought(), shops.flagged()]).toEqual([once, []]);
-    expect(shops.outbox.auditLog().map(({ actor }) => actor)).toEqual(['woocommerce:main', 'woocommerce:main']);
-    // What is rejected again waits for a person.
-    await settle(shops, rejected);
-    shops.mapSkus(
-      '{ STEAM-20: { type: gift_card_order, variant: b }, NEW: { type: gift_card_order, variant: new-1 } }',
-    );
-    await repairs.check();
-    expect(shops.bought()).toHaveLength(3);
-  });
-
-  it('does so after a start, too', async () => {
-    const { shops } = await withFlagged({ repair: 'auto' });
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    await repairsOf(shops).check();
-    expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
-  });
-
-  it('buys a flagged line that the shop sends again before that', async () => {
-    const { shops } = await withFlagged({ repair: 'auto' });
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    await shops.woo(wooOrder(oneLine('NEW'), 1));
-    await repairsOf(shops).check();
-    expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
-  });
-
-  it('holds a flagged line that a person has acknowledged, and that the shop sends again', async () => {
-    const { shops, id } = await withFlagged({ repair: 'auto' });
-    await shops.outbox.store.operator.acknowledge({ which: { ids: [id] }, ...who, nowMs: Date.now() });
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    await repairsOf(shops).check();
-    await shops.woo(wooOrder(oneLine('NEW'), 1));
-    expect(shops.bought()).toEqual(['315 2 x new-1 held']);
-  });
-
-  it('leaves what a person has acknowledged or found rejected, and what is the same for the API', async () => {
-    const acknowledged = await withRejected({ woo: { repair: 'auto' } });
-    const { reference } = acknowledged;
-    await acknowledged.shops.outbox.store.operator.acknowledge({
-      which: { ids: [reference] },
-      ...who,
-      nowMs: Date.now(),
-    });
-    const found = await openShops({ woo: { repair: 'auto' } });
-    await found.woo(wooOrder());
-    await settle(found, { ...nothing, state: 'needs_review', outcomeUnknown: false, reviewReason: 'why' });
-    await actOn(found, '315', { action: 'resolve', as: 'rejected', orderNumber: null, note: 'seen' });
-    const same = await withRejected({ woo: { repair: 'auto' } });
-    for (const [shops, skus] of [
-      [acknowledged.shops, corrected],
-      [found, corrected],
-      [same.shops, '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20, split: true } }'],
-    ] as const) {
-      shops.mapSkus(skus);
-      await repairsOf(shops).check();
-      expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
-    }
-  });
-
-  it('leaves rejected lines whose orders cannot be looked up: nobody would find the new reference after a loss', async () => {
-    const { shops } = await withRejected({ woo: { repair: 'auto', unmatched: 'review' } });
-    await shops.woo(wooOrder({ id: 728, ...oneLine('NEW') }));
-    shops.mapSkus(
-      '{ STEAM-20: { type: gift_card_order, variant: a }, NEW: { type: gift_card_order, variant: new-1 } }',
-    );
-    await repairsOf(shops, ['esim']).check();
-    // A flagged line gets the reference that it has after a loss, too.
-    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected', '315 2 x new-1 pending']);
-  });
-
-  it('leaves lines that came in before max_age_h', async () => {
-    const { shops, reference } = await withRejected();
-    const { read } = shops.outbox.store;
-    expect(read.repairable({ source: 'woo', sinceMs: Date.now() - 60_000, nowMs: Date.now() }).references).toEqual([
-      reference,
-    ]);
-    expect(read.repairable({ source: 'woo', sinceMs: Date.now() + 1000, nowMs: Date.now() }).references).toEqual([]);
-    expect(read.repairable({ source: 'shopify', sinceMs: 0, nowMs: Date.now() }).references).toEqual([]);
-  });
-
-  it('leaves lines whose deadline has passed', async () => {
-    const { shops, reference } = await withRejected({ woo: { waitH: 48 } });
-    const { read } = shops.outbox.store;
-    const since = { source: 'woo', sinceMs: 0 };
-    expect(read.repairable({ ...since, nowMs: Date.now() }).references).toEqual([reference]);
-    expect(read.repairable({ ...since, nowMs: Date.now() + 49 * 3_600_000 }).references).toEqual([]);
-  });
-
-  it('logs once what fails again and again, such as a full disk, and tries again', async () => {
-    const { shops } = await withRejected({ woo: { repair: 'auto' } });
-    const logged: string[] = [];
-    const seenTen = Promise.withResolvers<void>();
-    let checks = 0;
-    class CountingClock extends SystemClock {
-      override async sleep(_ms: number, signal?: AbortSignal): Promise<void> {
-        checks += 1;
-        if (checks === 10) seenTen.resolve();
-        await super.sleep(1, signal);
-      }
-    }
-    const repairs = new SkuRepairs({
-      intake: () => shops.intake,
-      read: shops.outbox.store.read,
-      perform: () => Promise.reject(new Error('database or disk is full')),
-      lookupFamilies: () => ['gift_card'],
-      clock: new CountingClock(),
-      logger: pino({}, { write: (line: string) => void logged.push(line) }),
-    });
-    shops.mapSkus(corrected);
-    repairs.start();
-    await seenTen.promise;
-    await repairs.stop();
-    expect(logged).toEqual([expect.stringContaining('disk is full')]);
-  });
-
-  it('without it, nothing is ordered by itself', async () => {
-    const { shops } = await withRejected();
-    shops.mapSkus(corrected);
-    await repairsOf(shops).check();
-    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
   });
 });

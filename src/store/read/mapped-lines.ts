@@ -29,20 +29,6 @@ export interface FlaggedSku {
   readonly linesLeft: string | null;
 }
 
-/** What stands in the attention list of a source and may be repaired by another SKU map. */
-export interface Repairable {
-  readonly references: readonly string[];
-  /** Ids of flags. */
-  readonly flags: readonly string[];
-}
-
-/** Lines of a source that came in since `sinceMs`, and whose deadline has not passed at `nowMs`. */
-export interface RepairFilter {
-  readonly source: string;
-  readonly sinceMs: number;
-  readonly nowMs: number;
-}
-
 interface LineRow extends EntryRow {
   readonly source: string;
   readonly order_id: string;
@@ -55,31 +41,14 @@ const selectLine = statementOf<[string], LineRow>(
   `SELECT e.*, r.source, r.order_id, l.line_id AS shop_line_id, l.extra, l.file_id
    FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE e.reference = ?`,
 );
-/** With any other status, nobody knows whether the order is paid. */
-const keptState = "o.state = 'paid' AND o.awaits_read_back = 0";
-
+// With any other status, nobody knows whether the order is paid.
 const selectFlag = statementOf<[number], FlaggedSku>(
   `SELECT 'line:' || j.id AS id, j.source, j.order_id AS orderId, j.line_id AS lineId, o.kept_order AS keptOrder,
      o.lines_left AS linesLeft
-   FROM rejections j LEFT JOIN storefront_orders o ON ${keptState} AND o.source = j.source AND o.order_id = j.order_id
+   FROM rejections j LEFT JOIN storefront_orders o ON o.state = 'paid' AND o.awaits_read_back = 0 AND o.source = j.source AND o.order_id = j.order_id
    WHERE j.id = ? AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.line_number IS NULL
      AND j.line_id IS NOT NULL AND j.corrected_at_ms IS NULL AND j.taken_back = 0`,
 );
-const selectRejected = statementOf<RepairFilter, string>(
-  `SELECT e.reference FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
-   WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.state = 'rejected' AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
-     AND e.error_code IS NOT 'rejected_by_person' AND e.generation = 0
-     AND (e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)
-     AND r.source = :source AND l.received_at_ms >= :sinceMs ORDER BY e.id`,
-);
-const selectFlags = statementOf<{ source: string }, string>(
-  `SELECT 'line:' || j.id FROM rejections j JOIN storefront_orders o ON o.source = j.source AND o.order_id = j.order_id
-   WHERE j.source = :source AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.line_number IS NULL
-     AND j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL
-     AND o.kept_order IS NOT NULL AND ${keptState}
-   ORDER BY j.id`,
-);
-
 export function readMappedLine(database: Sqlite, reference: string): MappedLine | null {
   const row = selectLine(database).get(reference);
   if (row === undefined) return null;
@@ -102,13 +71,4 @@ export function readMappedLine(database: Sqlite, reference: string): MappedLine 
 export function readFlaggedSku(database: Sqlite, id: string): FlaggedSku | null {
   const [, number] = /^line:(\d{1,15})$/.exec(id) ?? [];
   return number === undefined ? null : (selectFlag(database).get(Number(number)) ?? null);
-}
-
-/** Entries that were rejected and never ordered anew, and flags for SKUs. What a person has acknowledged is not among them. */
-export function readRepairable(database: Sqlite, filter: RepairFilter): Repairable {
-  const { source } = filter;
-  return {
-    references: selectRejected(database).pluck().all(filter).map(String),
-    flags: selectFlags(database).pluck().all({ source }).map(String),
-  };
 }

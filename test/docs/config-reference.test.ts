@@ -1,49 +1,71 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configKeys, isLive, type SchemaNode } from '../../src/config/schema-tree.ts';
+import { configKeys, isLive, type ConfigKey, type SchemaNode } from '../../src/config/schema-tree.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/config.md');
 const marked = /<!-- keys -->\n[\s\S]*<!-- \/keys -->/;
+const all = configKeys();
 
+/** What a value may be; nothing for a text. */
 function typeOf(node: SchemaNode): string {
-  if (node.secret !== undefined) return 'secret';
-  if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join(', ');
-  const name: Record<string, string> = { integer: 'whole number', string: 'text', array: 'list', object: 'section' };
-  const type = name[node.type ?? ''] ?? node.type ?? 'anything';
-  if (node.minimum === undefined || node.maximum === undefined) return type;
-  return `${type}, ${node.minimum} to ${node.maximum}`;
+  if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join('/');
+  if (node.minimum !== undefined && node.maximum !== undefined) return `${node.minimum}–${node.maximum}`;
+  const name: Record<string, string> = {
+    boolean: '`true`/`false`',
+    integer: 'number',
+    number: 'number',
+    array: 'list',
+  };
+  return name[node.type ?? ''] ?? '';
 }
 
-function defaultOf(node: SchemaNode, required: boolean): string {
+function defaultOf({ node, required }: ConfigKey): string {
   if (required) return 'required';
-  if (node.secret === 'required') return 'required, or its `_file`';
-  if (node.default === undefined || node.properties !== undefined) return '';
-  return `\`${typeof node.default === 'string' ? node.default : JSON.stringify(node.default)}\``;
+  if (node.default === undefined || node.properties !== undefined || node.default === '') return '';
+  if (Array.isArray(node.default) && node.default.length === 0) return '';
+  return `default \`${typeof node.default === 'string' ? node.default : JSON.stringify(node.default)}\``;
 }
 
-/** The table of all keys, as the schema has them. */
-function renderKeys(): string {
-  const rows = configKeys().map(
-    ({ path, node, required }) =>
-      `| \`${path}\` | ${typeOf(node)} | ${defaultOf(node, required)} | ${node.description ?? ''} |`,
-  );
-  return ['| key | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n');
+/** A secret and the key of its file are one line. */
+function secretOf({ path, node }: ConfigKey): string {
+  if (node.secret === undefined) return '';
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  return `${node.secret === 'required' ? 'required ' : ''}secret, or \`${name}_file\``;
 }
+const isFileOfSecret = (path: string): boolean =>
+  all.some((key) => key.node.secret !== undefined && `${key.path}_file` === path);
 
-const markedLive = /<!-- live -->\n[\s\S]*<!-- \/live -->/;
-
-/** What a reload changes: whole sections where all of their keys do, and single keys otherwise. */
-function renderLive(): string {
-  const all = configKeys().map(({ path }) => path);
-  const lives = (path: string): boolean => isLive(path.split('.').flatMap(segments));
-  const wholly = all.filter((path) => all.every((below) => below === path || !isWithin(below, path) || lives(below)));
-  const shown = wholly.filter((path) => lives(path) && !wholly.some((above) => isWithin(path, above) && lives(above)));
-  return shown.map((path) => `- \`${path}\``).join('\n');
-}
 const segments = (part: string): (string | number)[] => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]);
-const isWithin = (path: string, above: string): boolean =>
-  path.startsWith(`${above}.`) || path.startsWith(`${above}[]`);
+const livesOn = (path: string): string => (isLive(path.split('.').flatMap(segments)) ? ' ↻' : '');
+
+/** One line for a key: what it may be, its default, what it does. */
+function lineOf(key: ConfigKey): string {
+  const facts = [secretOf(key) || typeOf(key.node), key.node.secret === undefined ? defaultOf(key) : ''];
+  const shown = facts.filter((fact) => fact !== '').join(', ');
+  return `${livesOn(key.path)}${shown === '' ? '' : ` (${shown})`}: ${key.node.description ?? ''}`;
+}
+
+const woocommerce = 'intake.webhook.woocommerce[].';
+const shopify = 'intake.webhook.shopify[].';
+
+/** Every key as the schema has it. Both kinds of shop have most keys in common: those stand once, under `<shop>`. */
+function renderKeys(): string {
+  // A section that is always there has nothing to say beside its keys.
+  const shown = all.filter(
+    ({ path, node, required }) =>
+      !isFileOfSecret(path) && (node.properties === undefined || (!required && node.default === undefined)),
+  );
+  const lines = new Map(shown.map((key) => [key.path, lineOf(key)]));
+  const isCommon = (path: string): boolean =>
+    path.startsWith(woocommerce) && lines.get(path) === lines.get(path.replace(woocommerce, shopify));
+  return [...lines]
+    .filter(([path]) => !(path.startsWith(shopify) && isCommon(path.replace(shopify, woocommerce))))
+    .map(
+      ([path, line]) => `- \`${isCommon(path) ? path.replace(woocommerce, 'intake.webhook.<shop>[].') : path}\`${line}`,
+    )
+    .join('\n');
+}
 
 describe('docs/config.md', () => {
   it('has every key as the schema has it', () => {
@@ -57,22 +79,7 @@ describe('docs/config.md', () => {
     expect(marked.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
   });
 
-  it('lists what a reload changes, as the schema marks it', () => {
-    const expected = `<!-- live -->\n${renderLive()}\n<!-- /live -->`;
-    if (process.env['UPDATE_DOCS'] === '1') {
-      writeFileSync(
-        page,
-        readFileSync(page, 'utf8').replace(markedLive, () => expected),
-      );
-    }
-    expect(markedLive.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
-  });
-
   it('leaves no key without a word on what it does', () => {
-    expect(
-      configKeys()
-        .filter(({ node }) => (node.description ?? '') === '')
-        .map(({ path }) => path),
-    ).toEqual([]);
+    expect(all.filter(({ node }) => (node.description ?? '') === '').map(({ path }) => path)).toEqual([]);
   });
 });

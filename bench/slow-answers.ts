@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { withoutAnswer, type Outcome } from '../src/core/decision/outcome.ts';
+import { withoutAnswer, type Outcome } from '../src/core/answers/outcome.ts';
 import { usualTries } from '../src/core/decision/settlement.ts';
 import { openStore } from '../src/store/sqlite-store.ts';
 import { BudgetGate } from '../src/submit/budget-gate.ts';

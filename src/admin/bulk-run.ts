@@ -1,5 +1,5 @@
-import { mostInRun, mostInStep, type BulkAction, type BulkFilter } from '../core/entry/bulk.ts';
-import type { CommandResult, OperatorCommand } from '../core/entry/operator-command.ts';
+import { mostInRun, mostInStep, type BulkAction, type BulkFilter } from '../core/operator/bulk.ts';
+import type { CommandResult, OperatorCommand } from '../core/operator/operator-command.ts';
 import type { BulkResult } from '../store/operator/operator.ts';
 import type { FoundEntries } from '../store/read/bulk-entries.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';

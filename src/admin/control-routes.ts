@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Logger } from 'pino';
-import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/entry/operator-command.ts';
+import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import { secretDigest } from '../ops/known-tokens.ts';

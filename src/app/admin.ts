@@ -7,7 +7,7 @@ import { actionRoutes } from '../admin/actions/action-routes.ts';
 import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/shown-pauses.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
-import { isCalling, type CommandResult, type OperatorCommand } from '../core/entry/operator-command.ts';
+import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
 import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';

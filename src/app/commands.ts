@@ -1,6 +1,6 @@
 import type { CommandSettings } from '../admin/perform-command.ts';
 import type { Config } from '../config/config.ts';
-import type { CallingCommand, CommandResult } from '../core/entry/operator-command.ts';
+import type { CallingCommand, CommandResult } from '../core/operator/operator-command.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
 import { checkApi, type ApiCheckDeps } from '../submit/check-api.ts';

@@ -7,7 +7,7 @@ import {
   type CommandResult,
   type ExplainCommand,
   type OperatorCommand,
-} from '../core/entry/operator-command.ts';
+} from '../core/operator/operator-command.ts';
 import { ContinuousClock } from '../ops/continuous-clock.ts';
 import type { Store } from '../store/store.ts';
 import { ApiClock } from '../submit/api-clock.ts';

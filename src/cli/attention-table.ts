@@ -1,4 +1,4 @@
-import { shortTime } from '../core/time/time-text.ts';
+import { shortTime } from '../core/clock.ts';
 import type { Attention, AttentionCounts } from '../store/read/attention.ts';
 import { renderTable } from './table.ts';
 import type { Terminal } from './terminal.ts';

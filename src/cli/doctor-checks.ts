@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
-import type { CommandResult } from '../core/entry/operator-command.ts';
+import type { CommandResult } from '../core/operator/operator-command.ts';
 import { namespaceFingerprint } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/api-time.ts';
-import { shortDuration } from '../core/time/time-text.ts';
+import { shortDuration } from '../core/clock.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
 

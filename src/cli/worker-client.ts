@@ -8,7 +8,7 @@ import {
   type CommandResult,
   type ExplainCommand,
   type OperatorCommand,
-} from '../core/entry/operator-command.ts';
+} from '../core/operator/operator-command.ts';
 import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile } from '../ops/run-file.ts';

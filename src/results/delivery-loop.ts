@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
-import type { OrderedEntries } from '../core/result/ordered-entry.ts';
+import type { OrderedEntries } from '../core/result/delivered-lines.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
 import { isDiskFull } from '../ops/full-disk.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Probe } from '../core/decision/probe.ts';
+import type { Probe } from '../core/scopes/probe.ts';
 import { Loop } from '../ops/loop.ts';
 import type { ApiClock } from './api-clock.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';

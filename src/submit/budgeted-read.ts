@@ -1,7 +1,6 @@
 import type { Clock } from '../core/clock.ts';
-import { decisionTable } from '../core/decision/decision-table.ts';
-import type { Outcome } from '../core/decision/outcome.ts';
-import type { Settlement } from '../core/decision/settlement.ts';
+import type { Outcome } from '../core/answers/outcome.ts';
+import { denialOf, type Settlement } from '../core/decision/settlement.ts';
 import { unansweredRows } from '../core/scopes/evidence.ts';
 import { keyScope } from '../core/scopes/scope.ts';
 import { assert } from '../core/order-sync-error.ts';
@@ -80,12 +79,6 @@ export function pauseIfDenied(deps: CallDeps, key: CallKey, denial: Settlement['
   // The new value may be one of another account: the pause is probed at once.
   const probeAtMs = isReplaced ? deps.clock.wallMs() : deps.pauses.firstProbeAtMs(reason);
   return { scope, reason, message, openedBy: 'worker', probeAtMs };
-}
-
-/** Whether the API denied a read because of its key or its account: then it denies orders, too. */
-function denialOf({ row, message }: Outcome): Settlement['pause'] {
-  const kind = decisionTable[row].clean.pause;
-  return kind === 'key' || kind === 'account' ? { kind, reason: row, message } : null;
 }
 
 /**

@@ -1,8 +1,12 @@
-import { callsAhead } from '../core/budget/calls-ahead.ts';
+import {
+  callsAhead,
+  type EntryExplanation,
+  type PauseView,
+  type QueueExplanation,
+  recheckText,
+} from '../core/operator/queue-explanation.ts';
 import { isoTime } from '../core/clock.ts';
-import { recheckText } from '../core/entry/awaited-recheck.ts';
-import type { CommandResult } from '../core/entry/operator-command.ts';
-import type { EntryExplanation, PauseView, QueueExplanation } from '../core/entry/queue-explanation.ts';
+import type { CommandResult } from '../core/operator/operator-command.ts';
 import { isFinal } from '../core/entry/states.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { productUnknownLimit } from '../core/scopes/exposure.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
-import { outcomeRowFrom, type OutcomeRow } from '../core/decision/outcome.ts';
-import type { Probe } from '../core/decision/probe.ts';
+import { outcomeRowFrom, type OutcomeRow } from '../core/answers/outcome.ts';
+import type { Probe } from '../core/scopes/probe.ts';
 import { evidenceRule } from '../core/scopes/evidence.ts';
 import { judgeCall, trialDelayMs, type EndedCall } from '../core/scopes/judge-call.ts';
 import { keyScope, scopeFrom, type EntryScopes } from '../core/scopes/scope.ts';

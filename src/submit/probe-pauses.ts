@@ -1,5 +1,5 @@
 import { olderCopyPause } from '../core/decision/after-loss.ts';
-import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
+import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
 import type { Pause } from '../store/submission/submission.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';

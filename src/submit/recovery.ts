@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { withoutAnswer } from '../core/decision/outcome.ts';
+import { withoutAnswer } from '../core/answers/outcome.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 

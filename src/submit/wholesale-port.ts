@@ -1,7 +1,7 @@
 import type { Family, Operation } from '../core/order/operation.ts';
 import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
-import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
-import type { LookupOutcome, Outcome } from '../core/decision/outcome.ts';
+import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
+import type { LookupOutcome, Outcome } from '../core/answers/outcome.ts';
 
 /** What the submission needs of the API client. Each method makes one HTTP request at most, for which the caller took a slot. */
 export interface WholesalePort {

@@ -1,5 +1,5 @@
-import { isOutcomeRow, withoutAnswer, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
-import { unreadText } from '../core/decision/order-answer.ts';
+import { isOutcomeRow, withoutAnswer, type Outcome, type OutcomeRow } from '../core/answers/outcome.ts';
+import { unreadText } from '../core/answers/order-answer.ts';
 import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
 import {
   type ExactJson,

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
-import { probeVerdict, type Probe, type ProbeQuestion } from '../core/decision/probe.ts';
-import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
+import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/probe.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
 import { isJsonList, isJsonObject, type ExactJson } from '../core/exact-json.ts';
 import { withoutSecret } from '../core/message-text.ts';
 import { familyOf, type Family, type Operation } from '../core/order/operation.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { healthChecks } from '../../src/admin/health-checks.ts';
 import { healthRoutes } from '../../src/admin/health-server.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
+import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { AttentionKind } from '../../src/store/read/attention.ts';
 import type { Store } from '../../src/store/store.ts';

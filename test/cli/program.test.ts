@@ -6,7 +6,7 @@ import { exitCodeFor } from '../../src/cli/errors.ts';
 import { plainText } from '../../src/cli/output.ts';
 import { renderTable } from '../../src/cli/table.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
-import { shortDuration } from '../../src/core/time/time-text.ts';
+import { shortDuration } from '../../src/core/clock.ts';
 import { projectRoot, runHere, runProgram } from './installation.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));

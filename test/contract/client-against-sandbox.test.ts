@@ -1,7 +1,7 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/core/order/operation.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
-import type { LookupOutcome, Outcome } from '../../src/core/decision/outcome.ts';
+import type { LookupOutcome, Outcome } from '../../src/core/answers/outcome.ts';
 import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
 import type { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
 import type { WholesaleClient } from '../../src/wholesale/client.ts';

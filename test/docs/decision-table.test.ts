@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { decisionTable, type Cell, type Column } from '../../src/core/decision/decision-table.ts';
-import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { schedules } from '../../src/core/decision/retry-schedule.ts';
 import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 

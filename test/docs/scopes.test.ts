@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { decisionTable, type PauseKind } from '../../src/core/decision/decision-table.ts';
-import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { evidenceReasons, evidenceRules, type ClearedBy, type EvidenceReason } from '../../src/core/scopes/evidence.ts';
 import { delaysOf } from '../../src/submit/pauses.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { submitCommandSchema } from '../../src/core/entry/operator-command.ts';
+import { submitCommandSchema } from '../../src/core/operator/operator-command.ts';
 import { idOf } from '../../src/storefronts/payload-values.ts';
 import { readDocument } from './orders/read-document.ts';
 import { order, startIntake } from './http/running-intake.ts';

@@ -1,4 +1,4 @@
-import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { entryStates } from '../../src/core/entry/states.ts';
 import type { Coverage } from './coverage.ts';
 import { crashPlacesOf, storeCallsOfTheLoop } from './port-names.ts';

@@ -146,7 +146,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   },
   {
     name: 'a probe that cannot tell ends the pause',
-    file: 'core/decision/probe.ts',
+    file: 'core/scopes/probe.ts',
     changes: [["isFailure ? 'closed' : 'cannot_tell'", "isFailure ? 'closed' : 'open'"]],
   },
   {
@@ -181,7 +181,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   },
 ];
 
-const units = 'core/decision/believable-units.ts';
+const units = 'core/answers/units.ts';
 const settlement = 'core/decision/settlement.ts';
 const times = 'store/time/sqlite-stored-times.ts';
 

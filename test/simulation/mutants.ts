@@ -355,7 +355,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an entry that a person holds is sent',
-    file: 'core/entry/operator-decision.ts',
+    file: 'core/operator/operator-decision.ts',
     changes: [["state: 'held', heldFrom: facts.state", 'state: facts.state, heldFrom: null']],
   },
   {
@@ -370,7 +370,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an entry that a person retries counts as clean',
-    file: 'core/entry/operator-decision.ts',
+    file: 'core/operator/operator-decision.ts',
     changes: [
       [
         "if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting'",
@@ -380,7 +380,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a person may call an order rejected while its call is still under way',
-    file: 'core/entry/operator-decision.ts',
+    file: 'core/operator/operator-decision.ts',
     changes: [
       [
         'facts.outcomeUnknown && facts.settlementDelayLeftMs > 0',
@@ -390,7 +390,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an entry that a person releases with an unknown outcome counts as clean',
-    file: 'core/entry/operator-decision.ts',
+    file: 'core/operator/operator-decision.ts',
     changes: [
       [
         'return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };',

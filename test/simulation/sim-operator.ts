@@ -1,4 +1,4 @@
-import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
+import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
 import type { Coverage } from './coverage.ts';
 import type { ApiLedger } from './api-ledger.ts';
 import type { SimDisk } from './sim-disk.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import { performInWorker } from '../../src/admin/perform-command.ts';
-import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
+import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from '../../src/app/older-copy.ts';
 import type { ProgressKeeper } from '../../src/app/progress-keeper.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { performCommand } from '../../src/admin/perform-command.ts';
-import type { CommandResult, StoreCommand } from '../../src/core/entry/operator-command.ts';
+import type { CommandResult, StoreCommand } from '../../src/core/operator/operator-command.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { SkuFile } from '../../src/storefronts/sku-file.ts';

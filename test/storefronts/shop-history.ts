@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
+import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import { hasCode } from '../../src/core/order-sync-error.ts';
 import { close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
 import type { OpenAttempt } from '../../src/store/submission/submission.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
+import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import { parseExactJson } from '../../src/core/exact-json.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { type ShopHandler, StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keptUnits } from '../../src/core/decision/believable-units.ts';
+import { keptUnits } from '../../src/core/answers/units.ts';
 import type { ResultEntry } from '../../src/core/result/result-document.ts';
 import { startSubmission, type Submission } from '../support/submission.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EntryExplanation, QueueExplanation } from '../../src/core/entry/queue-explanation.ts';
-import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
+import type { EntryExplanation, QueueExplanation } from '../../src/core/operator/queue-explanation.ts';
+import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import type { PresentTime } from '../../src/core/time/api-time.ts';
 import type { QueueFacts } from '../../src/store/read/queue-facts.ts';

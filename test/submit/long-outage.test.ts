@@ -1,7 +1,7 @@
 import SqliteDatabase from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withoutAnswer, type Outcome } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer, type Outcome } from '../../src/core/answers/outcome.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { Pauses } from '../../src/submit/pauses.ts';

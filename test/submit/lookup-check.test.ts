@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import type { AttemptDeps } from '../../src/submit/attempt.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withoutAnswer, type LookupOutcome } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer, type LookupOutcome } from '../../src/core/answers/outcome.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
 import { OlderCopyCheck } from '../../src/submit/older-copy-check.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { withoutAnswer } from '../../src/core/decision/outcome.ts';
-import type { ProbeQuestion } from '../../src/core/decision/probe.ts';
+import { withoutAnswer } from '../../src/core/answers/outcome.ts';
+import type { ProbeQuestion } from '../../src/core/scopes/probe.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
 import { probeDuePauses } from '../../src/submit/probe-pauses.ts';

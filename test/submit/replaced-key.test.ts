@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { withoutAnswer, type Outcome } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer, type Outcome } from '../../src/core/answers/outcome.ts';
 import { Attempt, type AttemptDeps } from '../../src/submit/attempt.ts';
 import { takeKey } from '../../src/submit/budgeted-read.ts';
 import { probeDuePauses } from '../../src/submit/probe-pauses.ts';

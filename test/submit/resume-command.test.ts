@@ -1,7 +1,7 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { performInWorker } from '../../src/admin/perform-command.ts';
-import type { CommandResult } from '../../src/core/entry/operator-command.ts';
+import type { CommandResult } from '../../src/core/operator/operator-command.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { startSubmission, type Submission } from '../support/submission.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { withoutAnswer, type Outcome } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer, type Outcome } from '../../src/core/answers/outcome.ts';
 import { Attempt } from '../../src/submit/attempt.ts';
 import { ProvenProducts } from '../../src/submit/proven-products.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';

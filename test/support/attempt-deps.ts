@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { withoutAnswer } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer } from '../../src/core/answers/outcome.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { Store } from '../../src/store/store.ts';

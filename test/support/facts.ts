@@ -1,5 +1,5 @@
-import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
-import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import type { OrderAnswer } from '../../src/core/answers/order-answer.ts';
+import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { usualTries, type DecisionPolicy, type EntryFacts } from '../../src/core/decision/settlement.ts';
 
 export const now = 1_000_000;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
+import type { OrderAnswer } from '../../src/core/answers/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { pino } from 'pino';
-import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../../src/core/decision/outcome.ts';
-import type { ProbeVerdict } from '../../src/core/decision/probe.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
+import type { ProbeVerdict } from '../../src/core/scopes/probe.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';

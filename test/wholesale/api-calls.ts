@@ -1,5 +1,5 @@
 import type { Operation } from '../../src/core/order/operation.ts';
-import type { Outcome } from '../../src/core/decision/outcome.ts';
+import type { Outcome } from '../../src/core/answers/outcome.ts';
 import {
   createWholesaleClient,
   type WholesaleClient,

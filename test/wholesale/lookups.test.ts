@@ -1,5 +1,5 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
-import type { LookupOutcome } from '../../src/core/decision/outcome.ts';
+import type { LookupOutcome } from '../../src/core/answers/outcome.ts';
 import { wireSchema } from '../../src/wholesale/connector/wire.ts';
 import { clientOf, keyValue, submit } from './api-calls.ts';
 import { errorJson, httpAnswer, RawServer } from './transport/raw-server.ts';

@@ -1,6 +1,6 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
-import type { CommandResult, OperatorCommand } from '../../core/entry/operator-command.ts';
+import type { CommandResult, OperatorCommand } from '../../core/operator/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../../core/order-sync-error.ts';
 import { previewBulk, runBulk } from '../bulk-run.ts';
 import type { FormContext } from '../pages/action-forms.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { resolutions } from '../../core/entry/operator-decision.ts';
+import { resolutions } from '../../core/operator/operator-decision.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
 import type { EntryDetail } from '../../store/read/order-detail.ts';
 import { choiceInput, textInput, type OfferedAction } from './form-parts.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { bulkActions, statesFor } from '../../core/entry/bulk.ts';
+import { bulkActions, statesFor } from '../../core/operator/bulk.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import { choiceInput, textInput, type OfferedAction } from './form-parts.ts';
 

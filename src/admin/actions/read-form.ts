@@ -1,8 +1,8 @@
-import { bulkActions, type BulkAction, type BulkFilter } from '../../core/entry/bulk.ts';
-import { operatorCommandSchema, type OperatorCommand } from '../../core/entry/operator-command.ts';
+import { bulkActions, type BulkAction, type BulkFilter } from '../../core/operator/bulk.ts';
+import { operatorCommandSchema, type OperatorCommand } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { entryStates } from '../../core/entry/states.ts';
-import { readEnteredUnits } from '../../core/result/entered-units.ts';
+import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 
 /** The fields of a form; those that were left empty are not there. */
 export type FormFields = ReadonlyMap<string, string>;

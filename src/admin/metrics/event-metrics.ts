@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import { outcomeRows } from '../../core/decision/outcome.ts';
+import { outcomeRows } from '../../core/answers/outcome.ts';
 import { finalStates, isFinal, type EntryState } from '../../core/entry/states.ts';
 import { operations, type Family, type Operation, familyOf } from '../../core/order/operation.ts';
 import { codeLabel, oneOf, other } from './metric-labels.ts';

@@ -1,5 +1,5 @@
 import { decisionTable } from '../../core/decision/decision-table.ts';
-import { outcomeRows } from '../../core/decision/outcome.ts';
+import { outcomeRows } from '../../core/answers/outcome.ts';
 import { isListedCode } from '../../core/decision/wholesale-errors.ts';
 import { evidenceRules } from '../../core/scopes/evidence.ts';
 import { scopeFrom } from '../../core/scopes/scope.ts';

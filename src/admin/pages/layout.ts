@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { shortTime } from '../../core/time/time-text.ts';
+import { shortTime } from '../../core/clock.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
 import { htmlDocument } from './document.ts';
 import type { Html } from './html.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { recheckText } from '../../core/entry/awaited-recheck.ts';
+import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { QueueExplanation } from '../../core/entry/queue-explanation.ts';
+import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';

@@ -1,9 +1,8 @@
 import { Hono, type Context } from 'hono';
 import { stream } from 'hono/streaming';
 import type { Logger } from 'pino';
-import { isoTime } from '../../core/clock.ts';
+import { isoTime, shortTime } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { shortTime } from '../../core/time/time-text.ts';
 import { keptAnswer } from '../kept-answer.ts';
 import { guardPages } from '../sign-in/guard-pages.ts';
 import type { PageAccess } from '../sign-in/page-access.ts';

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { CallingCommand, CommandResult } from '../../core/entry/operator-command.ts';
-import type { QueueExplanation } from '../../core/entry/queue-explanation.ts';
+import type { CallingCommand, CommandResult } from '../../core/operator/operator-command.ts';
+import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { ActionForms } from './action-forms.ts';
 

@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
-import { isoTime } from '../../core/clock.ts';
+import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
-import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import type { Attention } from '../../store/read/attention.ts';
 import { mayDecide, type FormContext } from './action-forms.ts';
 import type { Html } from './html.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { shortTime } from '../../core/time/time-text.ts';
+import { shortTime } from '../../core/clock.ts';
 import { largestPage } from '../../store/read/page.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
-import type { StoreCommand } from '../../core/entry/operator-command.ts';
-import type { Unit } from '../../core/decision/order-answer.ts';
-import { resolutions, type Resolution } from '../../core/entry/operator-decision.ts';
-import { readEnteredUnits } from '../../core/result/entered-units.ts';
+import type { StoreCommand } from '../../core/operator/operator-command.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
+import { resolutions, type Resolution } from '../../core/operator/operator-decision.ts';
+import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
@@ -10,7 +10,7 @@ import type { CliContext } from '../context.ts';
 import { writeAnswer } from '../output.ts';
 import { readShortText } from '../short-text.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { bulkActions } from '../../core/entry/bulk.ts';
+import { bulkActions } from '../../core/operator/bulk.ts';
 import { actOnMany, addBulkOptions, isBulk, reasonOf, type BulkOptions } from './orders-bulk.ts';
 
 interface DecisionOptions extends ConfigOptions {

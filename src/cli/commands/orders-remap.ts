@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { takeFlaggedCommandSchema, type StoreCommand } from '../../core/entry/operator-command.ts';
+import { takeFlaggedCommandSchema, type StoreCommand } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { orderedText } from '../../core/order/purchase.ts';
 import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/remapped-lines.ts';

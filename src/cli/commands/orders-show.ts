@@ -1,12 +1,11 @@
 import { Argument, type Command } from 'commander';
-import { isoTime } from '../../core/clock.ts';
-import { recheckText } from '../../core/entry/awaited-recheck.ts';
+import { isoTime, shortTime } from '../../core/clock.ts';
+import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
-import { shortTime } from '../../core/time/time-text.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail } from '../../store/read/call-log.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';

@@ -1,4 +1,4 @@
-import { shortTime } from '../../core/time/time-text.ts';
+import { shortTime } from '../../core/clock.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
 import { renderTable } from '../table.ts';

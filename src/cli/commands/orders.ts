@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
-import { shortTime } from '../../core/time/time-text.ts';
+import { shortTime } from '../../core/clock.ts';
 import type { Attention } from '../../store/read/attention.ts';
 import type { OrderSummary } from '../../store/read/list-orders.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
-import type { CommandResult } from '../../core/entry/operator-command.ts';
-import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-explanation.ts';
-import { shortDuration, shortTime } from '../../core/time/time-text.ts';
+import type { CommandResult } from '../../core/operator/operator-command.ts';
+import type { EntryExplanation, QueueExplanation } from '../../core/operator/queue-explanation.ts';
+import { shortDuration, shortTime } from '../../core/clock.ts';
 import { explain, pauseText } from '../../submit/explain-queue.ts';
 import {
   addAnswerOptions,

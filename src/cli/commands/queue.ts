@@ -1,8 +1,7 @@
 import { Argument, type Command } from 'commander';
-import { isoTime } from '../../core/clock.ts';
+import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
-import type { PauseView } from '../../core/entry/queue-explanation.ts';
-import { shortDuration, shortTime } from '../../core/time/time-text.ts';
+import type { PauseView } from '../../core/operator/queue-explanation.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
 import type { PausedSink } from '../../store/read/delivery-list.ts';
 import { attentionTable, attentionTotal } from '../attention-table.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import type { CommandResult } from '../../core/entry/operator-command.ts';
+import type { CommandResult } from '../../core/operator/operator-command.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';

@@ -1,7 +1,7 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { shortTime } from '../../core/time/time-text.ts';
+import { shortTime } from '../../core/clock.ts';
 import type { CliContext } from '../context.ts';
 import { durationMs } from '../duration-option.ts';
 import { plainText, writeAnswer } from '../output.ts';

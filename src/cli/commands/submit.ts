@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Argument, type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { submitCommandSchema, type CommandResult } from '../../core/entry/operator-command.ts';
+import { submitCommandSchema, type CommandResult } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { checkDocument, tooLarge } from '../../intake/orders/check-document.ts';

@@ -1,5 +1,5 @@
 import { fallbackFor, replacementsFor, type Replacement } from '../entry/replacement.ts';
-import type { OutcomeRow } from './outcome.ts';
+import type { OutcomeRow } from '../answers/outcome.ts';
 import {
   lookUpAfterDelay,
   outcomeKnown,

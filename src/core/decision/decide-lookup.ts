@@ -2,8 +2,8 @@ import type { Random } from '../clock.ts';
 import { absentAfterLoss, reviewIfMaybeSplit, replacementFound } from './after-loss.ts';
 import { applyCell } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
-import { notOurs, unreadText, type OrderAnswer } from './order-answer.ts';
-import { withoutAnswer, type LookupOutcome, type Outcome } from './outcome.ts';
+import { notOurs, unreadText, type OrderAnswer } from '../answers/order-answer.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome } from '../answers/outcome.ts';
 import { isOverdue } from './resend.ts';
 import {
   denialOf,

@@ -3,8 +3,8 @@ import { replacementsFor, splitInto } from '../entry/replacement.ts';
 import { unreachable } from '../order-sync-error.ts';
 import { reviewIfMaybeSplit } from './after-loss.ts';
 import { columnFor, decisionTable, type Cell } from './decision-table.ts';
-import { notOurs } from './order-answer.ts';
-import type { Outcome, OutcomeRow } from './outcome.ts';
+import { notOurs } from '../answers/order-answer.ts';
+import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 import { isOverdue } from './resend.ts';
 import {
   errorOf,

@@ -1,5 +1,5 @@
 import type { Operation } from '../order/operation.ts';
-import type { OutcomeRow } from './outcome.ts';
+import type { OutcomeRow } from '../answers/outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 
 /** What was known before the attempt. `outcomeUnknown`: an earlier attempt of the same entry may have been processed. */

@@ -3,11 +3,10 @@ import type { RejectedEntry, Replacement } from '../entry/replacement.ts';
 import type { EntryState, RecoveryStage } from '../entry/states.ts';
 import type { Operation } from '../order/operation.ts';
 import type { Purchase } from '../order/purchase.ts';
-import { withDelivered } from '../result/delivered-units.ts';
+import { judgeUnits, type OrderOfUnits, type UnitsVerdict, withDelivered } from '../answers/units.ts';
 import { decisionTable, type Column, type PauseKind } from './decision-table.ts';
-import { judgeUnits, type OrderOfUnits, type UnitsVerdict } from './believable-units.ts';
-import { unreadText, type OrderAnswer, type Unit } from './order-answer.ts';
-import type { Outcome, OutcomeRow } from './outcome.ts';
+import { unreadText, type OrderAnswer, type Unit } from '../answers/order-answer.ts';
+import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 
 /** What is known about an entry when the end of one of its attempts is judged. */

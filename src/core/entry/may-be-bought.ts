@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../decision/outcome.ts';
+import type { OutcomeRow } from '../answers/outcome.ts';
 import type { EntryState } from './states.ts';
 
 /** The error of an entry of which a person found that it was not bought. */

@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../decision/outcome.ts';
+import type { OutcomeRow } from '../answers/outcome.ts';
 import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
 import type { RecoveryStage } from './states.ts';

@@ -1,5 +1,3 @@
-import type { Unit } from '../decision/order-answer.ts';
-
 /** Of one order, or of one line, so many values are found by a search. */
 const mostValues = 40;
 /** A longer word is cut, and so is a longer value: it is no name, number or address. */
@@ -39,7 +37,7 @@ export function searchWords(values: readonly unknown[]): string {
 }
 
 /** The last four letters and digits of a code; null for a short code, of which four would tell too much. */
-export function endingOf({ code, pin }: Unit): string | null {
+export function endingOf({ code, pin }: { readonly code?: string; readonly pin?: string }): string | null {
   const plain = (code ?? pin ?? '').toUpperCase().replaceAll(/[^\p{L}\p{N}]+/gu, '');
   return plain.length < 8 ? null : plain.slice(-4);
 }

@@ -1,6 +1,56 @@
 import { z } from 'zod';
-import { currencySchema, orderLimits } from './order-request.ts';
-import { skuRuleKeys } from './sku-rules.ts';
+import { currencySchema, orderLimits, type OrderRules } from './order-request.ts';
+
+/** What may happen to an order that cannot be bought as it is, and how long it may wait: for one SKU, or a whole shop. */
+export const skuRuleKeys = {
+  split: z
+    .boolean()
+    .optional()
+    .describe('Above a limit per order: order it in parts. Default: it is rejected and flagged.'),
+  partial: z
+    .boolean()
+    .optional()
+    .describe('With less in stock than ordered: buy what there is. Default: it waits, or is rejected and flagged.'),
+  fallback_currency: currencySchema
+    .optional()
+    .describe('The balance to charge when the first one does not cover the order.'),
+  wait_h: z
+    .int()
+    .min(1)
+    .max(8760)
+    .optional()
+    .describe('How many hours after its payment an order may still be bought. Until then it waits for stock.'),
+  not_after: z.iso
+    .datetime({ offset: true, error: 'must be a time with its offset, for example "2026-12-31T23:59:59Z"' })
+    .optional()
+    .describe('After this time nothing is bought, for example when a promotion ends: `2026-12-31T23:59:59Z`.'),
+};
+
+const rulesSchema = z.object(skuRuleKeys);
+export type SkuRules = z.infer<typeof rulesSchema>;
+
+const ruleNames = ['split', 'partial', 'fallback_currency'] as const;
+
+/**
+ * The rules and the deadline of an order line. Each key of the SKU counts before that of the shop; of two deadlines the
+ * earlier one.
+ * @param paidMs the wall time from which `wait_h` counts, in ms
+ */
+export function rulesOfLine(
+  sku: SkuRules,
+  shop: SkuRules,
+  paidMs: number,
+): { readonly rules: OrderRules; readonly notAfterMs: number | null } {
+  const values = ruleNames.map((name) => [name, sku[name] ?? shop[name]] as const);
+  const rules: OrderRules = Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== false));
+  const waitH = sku.wait_h ?? shop.wait_h;
+  const notAfter = sku.not_after ?? shop.not_after;
+  const ends = [
+    ...(waitH === undefined ? [] : [paidMs + waitH * 3_600_000]),
+    ...(notAfter === undefined ? [] : [Date.parse(notAfter)]),
+  ];
+  return { rules, notAfterMs: ends.length === 0 ? null : Math.min(...ends) };
+}
 
 const text = z.string().min(1).max(128);
 const quantity = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);

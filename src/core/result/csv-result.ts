@@ -1,4 +1,4 @@
-import type { Unit } from '../decision/order-answer.ts';
+import type { Unit } from '../answers/order-answer.ts';
 import type { ResultEntry, ResultLine } from './result-document.ts';
 
 /** The columns that are added to the rows of a CSV order file. In an order file they are ignored: it may be a result. */

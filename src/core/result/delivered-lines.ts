@@ -1,7 +1,16 @@
-import { judgeUnits } from '../decision/believable-units.ts';
-import type { Unit } from '../decision/order-answer.ts';
-import type { OrderedEntries, OrderedEntry } from './ordered-entry.ts';
+import type { Purchase } from '../order/purchase.ts';
+import { judgeUnits } from '../answers/units.ts';
+import type { Unit } from '../answers/order-answer.ts';
 import type { ResultDocument, ResultEntry, ResultEntryState, ResultLine } from './result-document.ts';
+
+/** What was ordered under one reference. A result shows what came of it. */
+export interface OrderedEntry extends Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> {
+  /** Rejected, and other entries took its place. */
+  readonly replaced: boolean;
+}
+
+/** The ordered entries of one order, by reference. */
+export type OrderedEntries = ReadonlyMap<string, OrderedEntry>;
 
 /** A line of an order as its customer sees it: what is there, and what is missing. Counts are counts of units. */
 export interface DeliveredLine {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { entryStates, type EntryState } from '../entry/states.ts';
 import type { Operation } from '../order/operation.ts';
-import type { Unit } from '../decision/order-answer.ts';
+import type { Unit } from '../answers/order-answer.ts';
 
 /**
  * The state of a whole order. `completed`: every line was bought, or its cancel was confirmed. `needs_manual_delivery`: the

@@ -1,5 +1,5 @@
 import { decisionTable } from '../decision/decision-table.ts';
-import { outcomeRows, type OutcomeRow } from '../decision/outcome.ts';
+import { outcomeRows, type OutcomeRow } from '../answers/outcome.ts';
 
 /** Outcomes in which the API judged the order itself, not the account, the key or the rate. */
 export const verdictRows: ReadonlySet<OutcomeRow> = new Set(

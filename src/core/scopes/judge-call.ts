@@ -1,5 +1,5 @@
 import { decisionTable } from '../decision/decision-table.ts';
-import type { OutcomeRow } from '../decision/outcome.ts';
+import type { OutcomeRow } from '../answers/outcome.ts';
 import {
   evidenceReasons,
   evidenceRule,

@@ -1,6 +1,5 @@
 import type { AcceptableLine } from '../../core/order/order-request.ts';
-import { productOfSku, type Sku, type SkuMap } from '../../core/order/sku.ts';
-import { rulesOfLine } from '../../core/order/sku-rules.ts';
+import { productOfSku, rulesOfLine, type Sku, type SkuMap } from '../../core/order/sku.ts';
 
 /** A SKU map that follows the changes of its file. */
 export interface SkuSource {

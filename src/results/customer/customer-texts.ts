@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { deliveredLines, type DeliveredLine } from '../../core/result/delivered-lines.ts';
-import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import { type DeliveredLine, deliveredLines, type OrderedEntries } from '../../core/result/delivered-lines.ts';
 import type { ResultDocument, ResultUnit } from '../../core/result/result-document.ts';
 import type { CustomerSettings } from '../settings.ts';
 import { qrCodeOf, type QrCode } from './qr-code.ts';

@@ -1,5 +1,5 @@
 import mustache from 'mustache';
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import type { DeliveredLine } from '../../core/result/delivered-lines.ts';
 import type { CustomerText } from '../../core/result/result-document.ts';
 import type { QrCode } from './qr-code.ts';

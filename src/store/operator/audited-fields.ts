@@ -1,4 +1,4 @@
-import type { EntryAction } from '../../core/entry/operator-decision.ts';
+import type { EntryAction } from '../../core/operator/operator-decision.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 /** What the audit log keeps of a resolution: never a code. */

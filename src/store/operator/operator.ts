@@ -6,8 +6,8 @@ import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
 import type { Redelivery } from '../results/results.ts';
 import type { AttentionFilter } from '../read/attention.ts';
-import type { BulkAction, BulkFilter } from '../../core/entry/bulk.ts';
-import type { EntryAction } from '../../core/entry/operator-decision.ts';
+import type { BulkAction, BulkFilter } from '../../core/operator/bulk.ts';
+import type { EntryAction } from '../../core/operator/operator-decision.ts';
 
 /** What people decide. Each decision leaves an audit entry in the same transaction. */
 export interface Operator {

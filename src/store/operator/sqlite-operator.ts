@@ -1,7 +1,7 @@
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { readScope, scopeFrom } from '../../core/scopes/scope.ts';
-import type { BulkFilter } from '../../core/entry/bulk.ts';
-import { decideAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
+import type { BulkFilter } from '../../core/operator/bulk.ts';
+import { decideAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
+import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
 import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';

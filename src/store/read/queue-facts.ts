@@ -1,6 +1,5 @@
-import type { LaneFacts } from '../../core/budget/calls-ahead.ts';
+import type { AwaitedRecheck, LaneFacts } from '../../core/operator/queue-explanation.ts';
 import { isoTime } from '../../core/clock.ts';
-import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../submission/lanes.ts';

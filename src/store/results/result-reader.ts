@@ -1,4 +1,4 @@
-import { samePurchase } from '../../core/entry/operator-decision.ts';
+import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
@@ -10,7 +10,7 @@ import {
   type ResultEntry,
   type ResultLine,
 } from '../../core/result/result-document.ts';
-import type { OrderedEntries, OrderedEntry } from '../../core/result/ordered-entry.ts';
+import type { OrderedEntries, OrderedEntry } from '../../core/result/delivered-lines.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readRejectedLines } from './rejected-lines.ts';

@@ -1,4 +1,4 @@
-import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
 import type { CsvFiles } from './csv-files.ts';
 import type { ResultSink } from '../sqlite/outbox.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';

@@ -1,4 +1,4 @@
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';

@@ -1,5 +1,5 @@
 import { endingOf, searchWords } from '../../core/order/search-words.ts';
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** Facts about a line that are no words of the shop. */

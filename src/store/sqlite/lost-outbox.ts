@@ -1,5 +1,5 @@
 import { mayHaveBoughtParts } from '../../core/decision/after-loss.ts';
-import { outcomeRowFrom } from '../../core/decision/outcome.ts';
+import { outcomeRowFrom } from '../../core/answers/outcome.ts';
 import type { PurchaseFacts } from '../../core/entry/may-be-bought.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Sqlite } from './database.ts';

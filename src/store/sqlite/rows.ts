@@ -2,7 +2,7 @@ import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import type { Entry } from '../submission/submission.ts';
 
 /** A row of `entries`, as SQLite returns it. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { isSealed, nonceBytes, type SealKeys, type SealedPlace } from '../../core/sealing/seal-keys.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 

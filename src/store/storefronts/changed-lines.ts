@@ -1,7 +1,7 @@
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
-import { samePurchase } from '../../core/entry/operator-decision.ts';
+import { samePurchase } from '../../core/operator/operator-decision.ts';
 import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
 
 /** A line of a shop's order that is in the outbox. */

@@ -1,6 +1,5 @@
-import { keyFingerprint } from '../../core/budget/key-fingerprint.ts';
+import { keyFingerprint, type ReferenceNamespace } from '../../core/order/reference.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 

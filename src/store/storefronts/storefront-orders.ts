@@ -5,15 +5,20 @@ import type { EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import { ChangedLines, whyChanged, type KnownLine, type Vanished } from './changed-lines.ts';
-import { samePurchase } from '../../core/entry/operator-decision.ts';
+import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { isOlder, leastLines, NewestStates, type SeenState } from './newest-states.ts';
 import { OrderRecords } from './order-records.ts';
 import type { Rechecks } from './rechecks.ts';
 import type { ShopHolds } from './shop-holds.ts';
 import { areUnsent, ShopRefunds } from './shop-refunds.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
-import type { StorefrontLine, StorefrontOrder, StorefrontTaken, TakenCounts } from './storefronts.ts';
-import type { UnreadableStorefrontOrder } from './storefronts.ts';
+import type {
+  StorefrontLine,
+  StorefrontOrder,
+  StorefrontTaken,
+  TakenCounts,
+  UnreadableStorefrontOrder,
+} from './storefronts.ts';
 import { UnreadableFlags } from './unreadable-flags.ts';
 import {
   correctIt,

@@ -1,6 +1,5 @@
-import { keyFingerprint } from '../../core/budget/key-fingerprint.ts';
+import { keyFingerprint, type ReferenceNamespace } from '../../core/order/reference.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { SqlitePauses } from './pauses.ts';
 import type { BudgetSlot, KeyBackOff, KeysAdopted, KeysInUse, StoredBudget } from './submission.ts';

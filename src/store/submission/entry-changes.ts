@@ -1,13 +1,11 @@
 import type { Statement } from 'better-sqlite3';
-import { keptUnits } from '../../core/decision/believable-units.ts';
+import { keptUnits, missingUnits, withDelivered } from '../../core/answers/units.ts';
 import { decisionTable } from '../../core/decision/decision-table.ts';
-import { outcomeRowFrom } from '../../core/decision/outcome.ts';
+import { outcomeRowFrom } from '../../core/answers/outcome.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
-import type { OperatorMove } from '../../core/entry/operator-decision.ts';
+import type { OperatorMove } from '../../core/operator/operator-decision.ts';
 import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { withDelivered } from '../../core/result/delivered-units.ts';
-import { missingUnits } from '../../core/result/missing-units.ts';
 import { resultChanged } from '../results/due-results.ts';
 import { indexUnits } from '../search/record-words.ts';
 import { longestText, type Sqlite } from '../sqlite/database.ts';

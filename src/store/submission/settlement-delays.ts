@@ -1,4 +1,4 @@
-import { settlementDelayLeftMs } from '../../core/decision/settlement-delay.ts';
+import { settlementDelayLeftMs } from '../../core/decision/retry-schedule.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { stateConditions } from '../sqlite/state-conditions.ts';

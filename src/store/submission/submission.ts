@@ -1,4 +1,4 @@
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import type { ResendVerdict } from '../../core/decision/resend.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
 import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';

@@ -1,6 +1,5 @@
-import { deliveredLines, type DeliveredLine } from '../../core/result/delivered-lines.ts';
-import type { Unit } from '../../core/decision/order-answer.ts';
-import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import { type DeliveredLine, deliveredLines, type OrderedEntries } from '../../core/result/delivered-lines.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
 
 /** What a result says about a shop's order: the shop is made to show it. */

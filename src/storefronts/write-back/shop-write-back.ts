@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { platformOf } from '../platforms.ts';
 import { ShopApiError } from '../read-back/shop-api.ts';

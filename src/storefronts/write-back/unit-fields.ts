@@ -1,4 +1,4 @@
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 
 const labels: Readonly<Record<Exclude<keyof Unit, 'status'>, string>> = {
   code: 'Code',

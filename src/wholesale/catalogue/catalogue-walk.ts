@@ -1,5 +1,5 @@
 import { assert } from '../../core/order-sync-error.ts';
-import type { Outcome } from '../../core/decision/outcome.ts';
+import type { Outcome } from '../../core/answers/outcome.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import { countIn, firstAt, listIn, textIn } from '../connector/answer-values.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';

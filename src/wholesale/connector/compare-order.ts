@@ -1,4 +1,4 @@
-import type { OrderAnswer } from '../../core/decision/order-answer.ts';
+import type { OrderAnswer } from '../../core/answers/order-answer.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import { familyOf, type Operation } from '../../core/order/operation.ts';

@@ -1,4 +1,4 @@
-import type { OrderAnswer, StatusClass } from '../../core/decision/order-answer.ts';
+import type { OrderAnswer, StatusClass } from '../../core/answers/order-answer.ts';
 import { type ExactJson, type ExactJsonObject, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import type { Family } from '../../core/order/operation.ts';

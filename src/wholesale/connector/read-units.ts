@@ -1,4 +1,4 @@
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { activationCodeIn, completeActivationCode, smdpAddressIn } from './activation-code.ts';
 import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn, valueAt } from './answer-values.ts';

@@ -1,4 +1,4 @@
-import type { OrderAnswer } from '../../core/decision/order-answer.ts';
+import type { OrderAnswer } from '../../core/answers/order-answer.ts';
 import { type ExactJson, isJsonList, isJsonObject, type ExactJsonObject } from '../../core/exact-json.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import { flagIn, valueAt } from './answer-values.ts';

@@ -1,4 +1,4 @@
-import type { Unit } from '../../core/decision/order-answer.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { type ExactJson, isJsonObject } from '../../core/exact-json.ts';
 
 /** So many names are shown at most. */

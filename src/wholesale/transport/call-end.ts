@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../../core/decision/outcome.ts';
+import type { OutcomeRow } from '../../core/answers/outcome.ts';
 import type { PlainHeaders } from '../../core/http-headers.ts';
 
 /** How one HTTP call ended, before anything is concluded from it. */

@@ -12,7 +12,7 @@ import type { PageSources } from '../../../src/admin/pages/page-sources.ts';
 import type { AdminSettings } from '../../../src/admin/settings.ts';
 import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
 import { performCommand } from '../../../src/admin/perform-command.ts';
-import { isCalling, type CommandResult, type OperatorCommand } from '../../../src/core/entry/operator-command.ts';
+import { isCalling, type CommandResult, type OperatorCommand } from '../../../src/core/operator/operator-command.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { explainQueue } from '../../../src/submit/explain-queue.ts';
 import { fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
-import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import type { OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import { facts, noJitter, now, policy, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;

@@ -4,7 +4,7 @@ import { decideSubmission } from '../../../src/core/decision/decide-submission.t
 import { decisionTable } from '../../../src/core/decision/decision-table.ts';
 import { canTransition, type EntryState } from '../../../src/core/entry/states.ts';
 import { operations, type Operation } from '../../../src/core/order/operation.ts';
-import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import { outcomeRows, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
 import { wholesaleErrors } from '../../../src/core/decision/wholesale-errors.ts';
 import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { settlementDelayLeftMs } from '../../../src/core/decision/settlement-delay.ts';
+import { settlementDelayLeftMs } from '../../../src/core/decision/retry-schedule.ts';
 
 const end = { settlementDelayEndMs: 1_000_120_000, settlementDelayEndMono: 620_000 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Unit } from '../../../src/core/decision/order-answer.ts';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import {
   csvResultCells,
   csvResultColumns,

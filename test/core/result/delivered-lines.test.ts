@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Unit } from '../../../src/core/decision/order-answer.ts';
-import { deliveredLines } from '../../../src/core/result/delivered-lines.ts';
-import type { OrderedEntry } from '../../../src/core/result/ordered-entry.ts';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
+import { deliveredLines, type OrderedEntry } from '../../../src/core/result/delivered-lines.ts';
 import type { ResultDocument, ResultEntry, ResultEntryState } from '../../../src/core/result/result-document.ts';
 
 interface Given {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decisionTable } from '../../../src/core/decision/decision-table.ts';
-import { outcomeRowFrom } from '../../../src/core/decision/outcome.ts';
+import { outcomeRowFrom } from '../../../src/core/answers/outcome.ts';
 import {
   evidenceReasons,
   evidenceRule,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import { outcomeRows, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import {
   evidenceReasons,
   evidenceRules,

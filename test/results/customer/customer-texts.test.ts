@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Unit } from '../../../src/core/decision/order-answer.ts';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import { renderResultDocument } from '../../../src/core/result/result-document.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { CustomerTexts } from '../../../src/results/customer/customer-texts.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Unit } from '../../../src/core/decision/order-answer.ts';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import { renderOrder } from '../../../src/results/customer/render-order.ts';
 import { elementsOf, emptyLine, programTemplates, shownValues } from './rendering.ts';
 

@@ -1,5 +1,5 @@
 import { defaultTreeAdapter, parseFragment, type DefaultTreeAdapterTypes } from 'parse5';
-import type { Unit } from '../../../src/core/decision/order-answer.ts';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import type { DeliveredLine } from '../../../src/core/result/delivered-lines.ts';
 import type { CustomerText } from '../../../src/core/result/result-document.ts';
 import { type QrCode, qrCodeOf } from '../../../src/results/customer/qr-code.ts';

@@ -1,5 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { bulkActions, mostInRun, statesFor, type BulkAction, type BulkFilter } from '../../../src/core/entry/bulk.ts';
+import {
+  bulkActions,
+  mostInRun,
+  statesFor,
+  type BulkAction,
+  type BulkFilter,
+} from '../../../src/core/operator/bulk.ts';
 import { allowedActions } from '../../../src/core/entry/states.ts';
 import { previewBulk, runBulk } from '../../../src/admin/bulk-run.ts';
 import type { BulkResult } from '../../../src/store/operator/operator.ts';

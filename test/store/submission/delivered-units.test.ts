@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Unit } from '../../../src/core/decision/order-answer.ts';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;

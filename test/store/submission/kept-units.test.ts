@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { keptUnits } from '../../../src/core/decision/believable-units.ts';
+import { keptUnits } from '../../../src/core/answers/units.ts';
 import type { Settlement } from '../../../src/core/decision/settlement.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 

@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OrderAnswer } from '../../../src/core/decision/order-answer.ts';
+import type { OrderAnswer } from '../../../src/core/answers/order-answer.ts';
 import type { Family, Operation } from '../../../src/core/order/operation.ts';
 import { assert } from '../../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../../src/wholesale/connector/compare-order.ts';
 import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../../src/core/exact-json.ts';
-import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
-import { readLookup } from '../../../src/wholesale/connector/read-answer.ts';
+import { readAnswer, readLookup } from '../../../src/wholesale/connector/read-answer.ts';
 import { readWire, wireSchema } from '../../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from '../api-calls.ts';
 

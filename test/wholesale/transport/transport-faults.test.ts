@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import type { OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import type { WholesaleClientOptions } from '../../../src/wholesale/client.ts';
 import { bodyCapBytes } from '../../../src/wholesale/transport/exchange.ts';
 import { clientOf, keyValue, quickTimeouts, submit } from '../api-calls.ts';

@@ -134,3 +134,25 @@ export function judgeUnits(units: readonly Unit[], order: OrderOfUnits): UnitsVe
   const kind = different > ordered ? 'more' : different < shown ? 'repeated' : shown < ordered ? 'fewer' : 'complete';
   return { kind, units: believable.slice(0, keptUnits(order.quantity)), shown, different };
 }
+
+/** The fields that identify a unit, the surest first. Several units may have the same `url`. */
+const identifying = ['code', 'iccid', 'lpa', 'pin', 'serial', 'url'] as const;
+
+function isSame(one: Unit, other: Unit): boolean {
+  const field = identifying.find((name) => one[name] !== undefined && other[name] !== undefined);
+  return field !== undefined && one[field] === other[field];
+}
+
+/**
+ * The units of an order after another answer: those that it shows, and those that an earlier answer showed and this one
+ * does not. The spec does not say that an answer repeats earlier units, and a lost code is lost money.
+ */
+export function withDelivered(shown: readonly Unit[], before: readonly Unit[]): readonly Unit[] {
+  return [...shown, ...before.filter((unit) => !shown.some((other) => isSame(other, unit)))];
+}
+
+/** How many of the ordered units are not among these. A top-up and a cancel deliver none. */
+export function missingUnits(order: OrderOfUnits, units: readonly Unit[]): number {
+  const delivers = order.operation === 'gift_card_order' || order.operation === 'esim_order';
+  return delivers ? Math.max(0, (order.quantity ?? 1) - judgeUnits(units, order).different) : 0;
+}

@@ -1,5 +1,5 @@
-import { verdictRows } from '../scopes/evidence.ts';
-import type { Outcome, OutcomeRow } from './outcome.ts';
+import { verdictRows } from './evidence.ts';
+import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 
 /**
  * What a probe asks: for an order under a reference that was never sold, or for the beginning of `/products`. Neither

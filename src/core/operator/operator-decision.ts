@@ -1,7 +1,13 @@
-import { allowedActions, commandOf, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
-import type { Unit } from '../decision/order-answer.ts';
-import { isMaybeBought, mayBeBought, rejectedByPerson, type PurchaseFacts } from './may-be-bought.ts';
-import type { NewRequest } from './replacement.ts';
+import {
+  allowedActions,
+  commandOf,
+  type ActionSubject,
+  type EntryActionName,
+  type EntryState,
+} from '../entry/states.ts';
+import type { Unit } from '../answers/order-answer.ts';
+import { isMaybeBought, mayBeBought, rejectedByPerson, type PurchaseFacts } from '../entry/may-be-bought.ts';
+import type { NewRequest } from '../entry/replacement.ts';
 import type { ReferencedPurchase } from '../order/purchase.ts';
 import { judgeResend } from '../decision/resend.ts';
 import { outcomeKnown } from '../decision/settlement.ts';

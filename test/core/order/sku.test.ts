@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rulesOfLine } from '../../../src/core/order/sku-rules.ts';
+import { rulesOfLine } from '../../../src/core/order/sku.ts';
 
 const paidMs = Date.parse('2026-11-01T12:00:00Z');
 const hour = 3_600_000;

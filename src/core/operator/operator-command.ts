@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { bulkActions, bulkFilterSchema, mostInStep } from './bulk.ts';
-import { entryStates } from './states.ts';
+import { entryStates } from '../entry/states.ts';
 import { operations } from '../order/operation.ts';
 import { lineIdSchema, orderIdSchema } from '../order/order-identity.ts';
 import { resolutions } from './operator-decision.ts';
 import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
-import { enteredUnitsSchema } from '../result/entered-units.ts';
+import { enteredUnitsSchema } from './units-by-person.ts';
 import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
 
 // What the command line asks a running worker to do. Both have the same version, so the shape is no contract.

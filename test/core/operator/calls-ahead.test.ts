@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callsAhead } from '../../../src/core/budget/calls-ahead.ts';
+import { callsAhead } from '../../../src/core/operator/queue-explanation.ts';
 import { Turns, type Queue } from '../../../src/store/submission/lanes.ts';
 
 describe('how many calls come before an entry', () => {

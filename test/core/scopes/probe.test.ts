@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
-import { probeVerdict, type ProbeQuestion, type ProbeVerdict } from '../../../src/core/decision/probe.ts';
+import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
+import { probeVerdict, type ProbeQuestion, type ProbeVerdict } from '../../../src/core/scopes/probe.ts';
 
 /** What each outcome of a probe shows: of a lookup, then of `/products`. */
 const expected: Readonly<Record<OutcomeRow, readonly [lookup: ProbeVerdict, products: ProbeVerdict]>> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sourceSchema } from '../order/order-request.ts';
-import { allowedActions, entryStates, type EntryState } from './states.ts';
+import { allowedActions, entryStates, type EntryState } from '../entry/states.ts';
 
 /**
  * What may be done to many entries at once. Each of them keeps its reference, so none can buy twice, and each can be undone.

@@ -10,7 +10,7 @@ import { ResultFolder } from '../results/result-folder.ts';
 import type { CallbackSettings } from '../results/settings.ts';
 import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
-import { ShopWriteBack, writeBackName } from '../storefronts/write-back/shop-write-back.ts';
+import { ShopWriteBack, writeBackName } from '../storefronts/write-back.ts';
 import type { Store } from '../store/store.ts';
 import { writtenShops } from './result-sinks.ts';
 import type { CurrentConfig, PartDeps } from './worker-deps.ts';

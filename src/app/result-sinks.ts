@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
-import { writeBackName } from '../storefronts/write-back/shop-write-back.ts';
+import { writeBackName } from '../storefronts/write-back.ts';
 import { folderSinkName } from '../store/results/results.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
 

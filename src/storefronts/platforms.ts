@@ -1,4 +1,4 @@
-import type { Platform } from './platform.ts';
+import type { Platform } from './shop/platform.ts';
 import type { PlatformName, Shop } from './settings.ts';
 import { shopify } from './shopify/platform.ts';
 import { woocommerce } from './woocommerce/platform.ts';

@@ -6,7 +6,7 @@ import { purchaseOf } from '../core/order/purchase.ts';
 import { type Sku, type SkuMap, rulesOfLine } from '../core/order/sku.ts';
 import type { FlaggedSku, MappedLine } from '../store/read/mapped-lines.ts';
 import { planOrder, readKeptOrder, rulesOfShop, toOrderLine } from './plan-order.ts';
-import type { ShopSettings } from './shop-settings.ts';
+import type { ShopSettings } from './shop/shop-settings.ts';
 
 /** Where a line's SKU map is, and what stands beside it. */
 export interface MapOfLine extends Pick<ShopSettings, 'source' | 'currency' | 'skuMap'> {

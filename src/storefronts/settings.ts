@@ -1,4 +1,4 @@
-import type { PlatformSettings, ShopSection } from './shop-settings.ts';
+import type { PlatformSettings, ShopSection } from './shop/shop-settings.ts';
 import { shopifySettings } from './shopify/settings.ts';
 import { wooCommerceSettings } from './woocommerce/settings.ts';
 

@@ -1,7 +1,7 @@
 import { assert } from '../core/order-sync-error.ts';
-import type { ApiContext } from './platform.ts';
+import type { ApiContext } from './shop/platform.ts';
 import { platformOf } from './platforms.ts';
-import type { ShopApi } from './read-back/shop-api.ts';
+import type { ShopApi } from './shop/shop-api.ts';
 import type { Shop } from './settings.ts';
 
 /** A shop whose API can be called. */

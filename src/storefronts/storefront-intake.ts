@@ -4,12 +4,12 @@ import type { Clock } from '../core/clock.ts';
 import { messageText } from '../core/message-text.ts';
 import type { AcceptedLines } from '../store/intake/intake.ts';
 import type { StorefrontOrder, Storefronts, StorefrontTaken } from '../store/storefronts/storefronts.ts';
-import { idOf, isObject } from './payload-values.ts';
+import { idOf, isObject } from './shop/payload-values.ts';
 import { planDeletion, planOrder } from './plan-order.ts';
-import type { WebhookFormat } from './platform.ts';
+import type { WebhookFormat } from './shop/platform.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
-import type { OrderReading, ShopOrder, UnreadableOrder } from './shop-order.ts';
+import type { OrderReading, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
 import type { SkuMap } from '../core/order/sku.ts';
 import { SkuFile } from './sku-file.ts';
 

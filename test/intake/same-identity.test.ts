@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { submitCommandSchema } from '../../src/core/operator/operator-command.ts';
-import { idOf } from '../../src/storefronts/payload-values.ts';
+import { idOf } from '../../src/storefronts/shop/payload-values.ts';
 import { readDocument } from './orders/read-document.ts';
 import { order, startIntake } from './http/running-intake.ts';
 

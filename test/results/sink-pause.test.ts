@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DeliveryError } from '../../src/core/result/delivery-error.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
-import { WriteBackError } from '../../src/storefronts/write-back/write-back-error.ts';
+import { WriteBackError } from '../../src/storefronts/shop/platform.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 import { redeliver } from '../support/redeliver.ts';

@@ -175,7 +175,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'an order that the shop cancelled is bought',
-    file: 'storefronts/woocommerce/order-status.ts',
+    file: 'storefronts/woocommerce/payload.ts',
     changes: [["['cancelled', 'closed']", "['cancelled-by-nobody', 'closed']"]],
   },
   {

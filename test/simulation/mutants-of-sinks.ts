@@ -8,7 +8,7 @@ const woocommerce = 'storefronts/woocommerce/write-back.ts';
 const wooPlan = 'storefronts/woocommerce/plan-writes.ts';
 const shopify = 'storefronts/shopify/write-back.ts';
 const shopifyPlan = 'storefronts/shopify/plan-writes.ts';
-const http = 'storefronts/read-back/shop-http.ts';
+const http = 'storefronts/shop/shop-http.ts';
 
 const rest = 'storefronts/woocommerce/rest-client.ts';
 
@@ -46,7 +46,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   },
   {
     name: 'an order is completed although a line of it is missing',
-    file: 'storefronts/write-back/given-lines.ts',
+    file: 'storefronts/shop/order-statement.ts',
     changes: [['return order.lines.every((line) =>', 'return order.lines.some((line) =>']],
   },
   {
@@ -172,7 +172,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   },
   {
     name: 'the second try of a shop comes after a quarter of an hour',
-    file: 'storefronts/write-back/shop-write-back.ts',
+    file: 'storefronts/write-back.ts',
     changes: [['[10, 30, 60, 120, 300, 900, 1800].map(seconds)', '[900, 900, 900, 900, 900, 900, 1800].map(seconds)']],
   },
   {

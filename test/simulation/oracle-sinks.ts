@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ResultDocument } from '../../src/core/result/result-document.ts';
 import { callbackSinkName } from '../../src/results/callback-sink.ts';
-import { writeBackName } from '../../src/storefronts/write-back/shop-write-back.ts';
+import { writeBackName } from '../../src/storefronts/write-back.ts';
 import { checkWrittenOrder } from './oracle-shops.ts';
 import type { ReceiverProgress } from './receiver-progress.ts';
 import { receiverDeadlineMs, type ReceiverTroubles } from './sinks-plan.ts';

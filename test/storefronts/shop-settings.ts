@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { RestSettings, ShopSettings } from '../../src/storefronts/shop-settings.ts';
+import type { RestSettings, ShopSettings } from '../../src/storefronts/shop/shop-settings.ts';
 import type { ShopifyShop } from '../../src/storefronts/shopify/settings.ts';
 import type { WooCommerceShop } from '../../src/storefronts/woocommerce/settings.ts';
 import type { OutboxReader } from '../../src/store/read/outbox-reader.ts';

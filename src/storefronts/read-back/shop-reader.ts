@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StorefrontTaken } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
-import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from './shop-api.ts';
+import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';
 
 /** Takes in the state of an order exactly as a webhook delivers it. For `refunds` see `ShopHandler.take`. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck, Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { ConnectedShop } from '../shop-connections.ts';
-import { type ShopApi, ShopApiError } from './shop-api.ts';
+import { type ShopApi, ShopApiError } from '../shop/shop-api.ts';
 import type { Taken, TakeDeleted, TakeOrder } from './shop-reader.ts';
 import type { Watermark } from './watermark.ts';
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { ConnectedShop } from '../shop-connections.ts';
-import { ShopApiError } from './shop-api.ts';
+import { ShopApiError } from '../shop/shop-api.ts';
 
 export interface WatermarkDeps {
   readonly shop: ConnectedShop;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ShopOrder } from '../shop-order.ts';
-import { ShopApiError } from '../read-back/shop-api.ts';
+import type { ShopOrder } from '../shop/shop-order.ts';
+import { ShopApiError } from '../shop/shop-api.ts';
 import type { ShopifyApi } from './rest-client.ts';
 
 /** The namespace belongs to the app alone: other apps can neither read nor change what is in it. */

@@ -1,7 +1,22 @@
-import { customTexts, type Fields, idOf, isNothing, isObject, listOf, piecesOf, shopTime } from '../payload-values.ts';
-import { type LineReading, problemOf, readLines } from '../read-lines.ts';
-import { looksLikeOrder, type OrderReading, type ReadContext, type ShopOrder, unreadableOrder } from '../shop-order.ts';
-import { shopifyState } from './order-status.ts';
+import {
+  customTexts,
+  type Fields,
+  idOf,
+  isNothing,
+  isObject,
+  listOf,
+  piecesOf,
+  shopTime,
+} from '../shop/payload-values.ts';
+import { type LineReading, problemOf, readLines } from '../shop/read-lines.ts';
+import {
+  looksLikeOrder,
+  type OrderReading,
+  type ReadContext,
+  type ShopOrder,
+  type ShopOrderState,
+  unreadableOrder,
+} from '../shop/shop-order.ts';
 
 /**
  * Reads an order of the Shopify REST Admin API; its webhooks deliver the same form. Only the body is signed, so
@@ -101,4 +116,26 @@ function readLine(item: Fields, refunded: number | null, iccidField: string): Li
     parentId: null,
     isShopsOwn: item['gift_card'] === true || item['gift_card'] === 'true',
   };
+}
+
+/** What each `financial_status` of Shopify says about buying an order that is not cancelled. */
+const shopifyStatuses: ReadonlyMap<string, ShopOrderState> = new Map([
+  ['pending', 'unpaid'],
+  ['authorized', 'unpaid'],
+  ['expired', 'unpaid'],
+  ['paid', 'paid'],
+  // Of a partially refunded order, the rest is paid.
+  ['partially_refunded', 'paid'],
+  // Something was added to a paid order, and that is not paid yet.
+  ['partially_paid', 'on_hold'],
+  ['refunded', 'closed'],
+  ['voided', 'closed'],
+]);
+
+/** An order is archived (`closed_at`) when everything is done, by a person or by itself: that says nothing about its payment. */
+function shopifyState(status: string | null, isCancelled: boolean): ShopOrderState {
+  if (isCancelled) return 'closed';
+  // An order of which no payment was ever asked for.
+  if (status === null) return 'unpaid';
+  return shopifyStatuses.get(status) ?? 'unknown_status';
 }

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { givenLines } from '../write-back/given-lines.ts';
-import type { LineStatement, OrderStatement } from '../write-back/order-statement.ts';
+import { givenLines, type LineStatement, type OrderStatement } from '../shop/order-statement.ts';
 import type { FulfillmentOrder, ShopifyOrderNow } from './order-now.ts';
 import type { ShopifyWriteBack } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import type { Platform } from '../platform.ts';
+import type { Platform } from '../shop/platform.ts';
 import { readShopifyOrder } from './payload.ts';
 import { ShopifyApi } from './rest-client.ts';
 import type { ShopifyShop } from './settings.ts';

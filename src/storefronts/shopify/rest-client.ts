@@ -2,11 +2,19 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import type { PlainHeaders } from '../../core/http-headers.ts';
-import { checkOrderId, checkSince, listedOrder, type OrderList, type OrderPage } from '../read-back/shop-api.ts';
-import { type ReadOrder, type ShopApi, ShopApiError } from '../read-back/shop-api.ts';
-import type { ApiContext } from '../platform.ts';
-import { isObject } from '../payload-values.ts';
-import { type ShopAnswer, type ShopCall, ShopHttp, type ShopProblem } from '../read-back/shop-http.ts';
+import {
+  checkOrderId,
+  checkSince,
+  listedOrder,
+  type OrderList,
+  type OrderPage,
+  type ReadOrder,
+  type ShopApi,
+  ShopApiError,
+} from '../shop/shop-api.ts';
+import type { ApiContext } from '../shop/platform.ts';
+import { isObject } from '../shop/payload-values.ts';
+import { type ShopAnswer, type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
 import type { ShopifyRest } from './settings.ts';
 
 /** The shop frees two calls a second. From this share of used calls on, the worker waits for some. */

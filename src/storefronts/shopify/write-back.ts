@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { WriteBackParts } from '../platform.ts';
-import { ShopApiError } from '../read-back/shop-api.ts';
-import type { OrderStatement } from '../write-back/order-statement.ts';
-import { WriteBackError } from '../write-back/write-back-error.ts';
+import { WriteBackError, type WriteBackParts } from '../shop/platform.ts';
+import { ShopApiError } from '../shop/shop-api.ts';
+import type { OrderStatement } from '../shop/order-statement.ts';
 import { metafieldNamespace, readShopifyOrderNow, type ShopifyOrderNow } from './order-now.ts';
 import { readShopifyOrder } from './payload.ts';
 import { planShopifyWrites, type ShopifyWrite } from './plan-writes.ts';

@@ -1,7 +1,6 @@
-import { isObject, listOf, type Fields } from '../payload-values.ts';
-import type { ShopOrder } from '../shop-order.ts';
-import type { LineStatement, OrderStatement } from '../write-back/order-statement.ts';
-import { unitFields } from '../write-back/unit-fields.ts';
+import { isObject, listOf, type Fields } from '../shop/payload-values.ts';
+import type { ShopOrder } from '../shop/shop-order.ts';
+import { type LineStatement, type OrderStatement, unitFields } from '../shop/order-statement.ts';
 
 /** A field of an order or of one of its lines; the platform calls these meta data. */
 export interface OrderField {

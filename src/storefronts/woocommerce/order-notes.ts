@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { messageText } from '../../core/message-text.ts';
-import type { LineStatement, OrderStatement } from '../write-back/order-statement.ts';
-import { unitFields } from '../write-back/unit-fields.ts';
+import { type LineStatement, type OrderStatement, unitFields } from '../shop/order-statement.ts';
+import { fieldKeys, type FieldValues, type OrderField } from './order-fields.ts';
 
 /** A note of a WooCommerce order. */
 export interface OrderNote {
@@ -75,4 +75,27 @@ function escaped(text: string): string {
 
 function markerOf(kind: string, { orderId }: OrderStatement, facts: readonly unknown[]): string {
   return `[order-sync:${hash('sha256', JSON.stringify([kind, orderId, facts]), 'hex').slice(0, 16)}]`;
+}
+
+/**
+ * The notes that write-back was about to post, with the time: a field of the order has them before the first try. A note
+ * cannot be posted so that a second try does nothing, and the answer of the first may be lost. So a note that was announced
+ * is looked for before it is posted again, also by a worker whose disk was lost.
+ */
+export type AnnouncedNotes = ReadonlyMap<string, number>;
+
+export function readAnnouncedNotes(fields: FieldValues): AnnouncedNotes {
+  const entries = (fields.get(fieldKeys.notes) ?? []).flatMap((text) => text.split(' '));
+  return new Map(
+    entries.flatMap((entry): [string, number][] => {
+      const [marker = '', time = ''] = entry.split('@');
+      const ms = Date.parse(time);
+      return /^\[order-sync:[0-9a-f]{16}\]$/.test(marker) && Number.isFinite(ms) ? [[marker, ms]] : [];
+    }),
+  );
+}
+
+export function announcedNotesField(announced: AnnouncedNotes): OrderField {
+  const entries = [...announced].map(([marker, ms]) => `${marker}@${new Date(ms).toISOString()}`);
+  return { key: fieldKeys.notes, value: entries.join(' ') };
 }

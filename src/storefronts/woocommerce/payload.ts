@@ -1,8 +1,22 @@
-import { customTexts, type Fields, idOf, isNothing, isObject, listOf, piecesOf, shopTime } from '../payload-values.ts';
-import { type LineReading, problemOf, readLines } from '../read-lines.ts';
-import { looksLikeOrder, type OrderReading, type ReadContext, type ShopOrder, unreadableOrder } from '../shop-order.ts';
-import { wooCommerceState } from './order-status.ts';
-import { refundedQuantities } from './refunds.ts';
+import {
+  customTexts,
+  type Fields,
+  idOf,
+  isNothing,
+  isObject,
+  listOf,
+  piecesOf,
+  shopTime,
+} from '../shop/payload-values.ts';
+import { type LineReading, problemOf, readLines } from '../shop/read-lines.ts';
+import {
+  looksLikeOrder,
+  type OrderReading,
+  type ReadContext,
+  type ShopOrder,
+  type ShopOrderState,
+  unreadableOrder,
+} from '../shop/shop-order.ts';
 import type { WooCommerceShop } from './settings.ts';
 
 type Shop = Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>;
@@ -96,4 +110,83 @@ const isSubscription = (document: Fields): boolean => 'billing_period' in docume
 function legacyOrder(document: unknown): Fields | null {
   const order = isObject(document) && !('id' in document) ? document['order'] : null;
   return isObject(order) && 'line_items' in order ? order : null;
+}
+
+/**
+ * The statuses that WooCommerce itself has. `open`: the order may be paid now or later, and `paid_statuses` says which of
+ * these mean that it is. `closed`: the customer is not delivered anything more. Plugins add others.
+ */
+const wooCommerceStatuses: ReadonlyMap<string, 'open' | 'closed'> = new Map([
+  ['pending', 'open'],
+  ['processing', 'open'],
+  ['on-hold', 'open'],
+  ['completed', 'open'],
+  ['draft', 'open'],
+  ['auto-draft', 'open'],
+  ['checkout-draft', 'open'],
+  ['cancelled', 'closed'],
+  ['refunded', 'closed'],
+  ['failed', 'closed'],
+  ['trash', 'closed'],
+]);
+
+/** The database of WordPress has the statuses with this prefix, the API without it. */
+const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
+
+/**
+ * What the state of an order says about buying it. An order that is paid on delivery is `processing` without a date of
+ * payment, so both a paid status and a date are needed. Without a date the order was never paid, whatever its status.
+ */
+function wooCommerceState(
+  status: string,
+  { paidMs, paidStatuses }: { readonly paidMs: number | null; readonly paidStatuses: readonly string[] },
+): ShopOrderState {
+  const name = withoutPrefix(status);
+  const known = wooCommerceStatuses.get(name);
+  if (known === 'closed') return 'closed';
+  if (paidMs === null) return 'unpaid';
+  if (paidStatuses.some((paid) => withoutPrefix(paid) === name)) return 'paid';
+  return known === undefined ? 'unknown_status' : 'on_hold';
+}
+
+/**
+ * The refunded quantity of each line, from refunds of the WooCommerce REST API v3, whose lines have negative quantities.
+ * Null when it is unclear: one of the order's refunds is missing or cannot be read, or a refund is an amount without a
+ * line, which may stand for any line.
+ * @param orderRefundIds the refunds that the order itself names
+ */
+function refundedQuantities(
+  refunds: readonly unknown[],
+  orderRefundIds: readonly string[],
+): ReadonlyMap<string, number> | null {
+  const ids = new Set(refunds.map((refund) => (isObject(refund) ? idOf(refund['id']) : null)));
+  if (ids.has(null) || orderRefundIds.some((id) => !ids.has(id))) return null;
+  const quantities = new Map<string, number>();
+  for (const refund of refunds) {
+    const items = isObject(refund) ? listOf(refund['line_items']) : null;
+    if (!isObject(refund) || items === null) return null;
+    if (items.length === 0 && !isOfShippingOrFee(refund)) return null;
+    for (const item of items) {
+      const refunded = isObject(item) ? refundedLine(item) : null;
+      if (refunded === null) return null;
+      quantities.set(refunded.lineId, (quantities.get(refunded.lineId) ?? 0) + refunded.quantity);
+    }
+  }
+  return quantities;
+}
+
+/** Such a refund takes no line away. */
+function isOfShippingOrFee(refund: Fields): boolean {
+  return (listOf(refund['shipping_lines']) ?? []).length + (listOf(refund['fee_lines']) ?? []).length > 0;
+}
+
+/** Null when line or quantity cannot be read. */
+function refundedLine(item: Fields): { lineId: string; quantity: number } | null {
+  const { quantity } = item;
+  const isNumber = typeof quantity === 'string' && /^-?\d{1,9}(?:\.\d{1,20})?$/.test(quantity);
+  const lineIds = customTexts(item['meta_data'], 'key', '_refunded_item_id').map(idOf);
+  // The price of a line was refunded without its quantity: only a person knows whether the customer keeps it.
+  if (!isNumber || Number(quantity) === 0 || lineIds.length !== 1) return null;
+  const [lineId = null] = lineIds;
+  return lineId === null ? null : { lineId, quantity: Math.abs(Number(quantity)) };
 }

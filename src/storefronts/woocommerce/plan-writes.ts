@@ -1,9 +1,14 @@
-import { givenLines, isWholeOrderGiven } from '../write-back/given-lines.ts';
-import type { OrderStatement } from '../write-back/order-statement.ts';
-import { WriteBackError } from '../write-back/write-back-error.ts';
-import { type AnnouncedNotes, announcedNotesField, readAnnouncedNotes } from './announced-notes.ts';
+import { givenLines, isWholeOrderGiven, type OrderStatement } from '../shop/order-statement.ts';
+import { WriteBackError } from '../shop/platform.ts';
+import {
+  type AnnouncedNotes,
+  announcedNotesField,
+  customerNote,
+  type OrderNote,
+  privateNote,
+  readAnnouncedNotes,
+} from './order-notes.ts';
 import { codesField, lineFields, missingFields, type OrderField, type OrderNow, resultFields } from './order-fields.ts';
-import { customerNote, type OrderNote, privateNote } from './order-notes.ts';
 import type { WooCommerceWriteBack } from './settings.ts';
 
 /** One call that changes an order of WooCommerce. */

@@ -1,4 +1,4 @@
-import type { Platform } from '../platform.ts';
+import type { Platform } from '../shop/platform.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { WooCommerceApi } from './rest-client.ts';
 import type { WooCommerceShop } from './settings.ts';

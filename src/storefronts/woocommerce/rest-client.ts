@@ -1,11 +1,20 @@
 import { Buffer } from 'node:buffer';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { idOf, isObject, listOf } from '../payload-values.ts';
-import { checkOrderId, checkSince, listedOrder, type OrderList, type OrderPage } from '../read-back/shop-api.ts';
-import { type ListedOrder, type ReadOrder, type ShopApi, ShopApiError } from '../read-back/shop-api.ts';
-import type { ApiContext } from '../platform.ts';
-import { type ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
+import { idOf, isObject, listOf } from '../shop/payload-values.ts';
+import {
+  checkOrderId,
+  checkSince,
+  listedOrder,
+  type ListedOrder,
+  type OrderList,
+  type OrderPage,
+  type ReadOrder,
+  type ShopApi,
+  ShopApiError,
+} from '../shop/shop-api.ts';
+import type { ApiContext } from '../shop/platform.ts';
+import { type ShopAnswer, ShopHttp } from '../shop/shop-http.ts';
 import type { WooCommerceRest } from './settings.ts';
 
 const ordersPath = '/wp-json/wc/v3/orders';

@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
 import { count, secretFile, secretText } from '../../core/settings/schema-values.ts';
-import { type RestSettings, resolveRest, resolveShop, restKeys, shopKeys, shopList } from '../shop-settings.ts';
-import type { SecretAt, ShopSettings } from '../shop-settings.ts';
+import {
+  resolveRest,
+  resolveShop,
+  restKeys,
+  type RestSettings,
+  type SecretAt,
+  shopKeys,
+  shopList,
+  type ShopSettings,
+} from '../shop/shop-settings.ts';
 
 export interface WooCommerceRest extends RestSettings {
   readonly consumerKey: string;

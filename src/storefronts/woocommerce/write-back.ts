@@ -1,11 +1,9 @@
-import { isObject } from '../payload-values.ts';
-import type { WriteBackParts } from '../platform.ts';
-import { ShopApiError } from '../read-back/shop-api.ts';
-import type { OrderStatement } from '../write-back/order-statement.ts';
-import { WriteBackError } from '../write-back/write-back-error.ts';
-import { readAnnouncedNotes } from './announced-notes.ts';
+import { isObject } from '../shop/payload-values.ts';
+import { WriteBackError, type WriteBackParts } from '../shop/platform.ts';
+import { ShopApiError } from '../shop/shop-api.ts';
+import type { OrderStatement } from '../shop/order-statement.ts';
+import { type OrderNote, readAnnouncedNotes } from './order-notes.ts';
 import { fieldKeys, orderNow, type OrderNow } from './order-fields.ts';
-import type { OrderNote } from './order-notes.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { type KnownNotes, type OrderWrite, planWrites } from './plan-writes.ts';
 import type { WooCommerceApi } from './rest-client.ts';

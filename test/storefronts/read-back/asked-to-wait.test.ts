@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { ShopHttp } from '../../../src/storefronts/read-back/shop-http.ts';
+import { ShopHttp } from '../../../src/storefronts/shop/shop-http.ts';
 
 it('a shop that wants no calls for a second gets none, also after a call that is not repeated', async () => {
   const calledAtMs: number[] = [];

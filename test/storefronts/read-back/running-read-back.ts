@@ -6,7 +6,7 @@ import { ReadBack } from '../../../src/storefronts/read-back/read-back.ts';
 import type { ReadBackReport } from '../../../src/storefronts/read-back/shop-reader.ts';
 import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
-import type { RestSettings } from '../../../src/storefronts/shop-settings.ts';
+import type { RestSettings } from '../../../src/storefronts/shop/shop-settings.ts';
 import type { ShopifyRest } from '../../../src/storefronts/shopify/settings.ts';
 import { type ShopHandler, StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { Outbox } from '../../support/outbox.ts';

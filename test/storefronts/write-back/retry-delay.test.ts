@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
-import { ShopWriteBack } from '../../../src/storefronts/write-back/shop-write-back.ts';
-import { WriteBackError } from '../../../src/storefronts/write-back/write-back-error.ts';
+import { ShopWriteBack } from '../../../src/storefronts/write-back.ts';
+import { WriteBackError } from '../../../src/storefronts/shop/platform.ts';
 
 const clock = new SystemClock();
 const connections = new ShopConnections({ clock, version: '0.0.0' });

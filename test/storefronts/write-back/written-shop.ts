@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
 import { type ShopHandler, StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
-import { ShopWriteBack, writeBackName } from '../../../src/storefronts/write-back/shop-write-back.ts';
+import { ShopWriteBack, writeBackName } from '../../../src/storefronts/write-back.ts';
 import type { ShopifyWriteBack } from '../../../src/storefronts/shopify/settings.ts';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { answer, close, emptyBalance, fulfilled, Outbox } from '../../support/outbox.ts';

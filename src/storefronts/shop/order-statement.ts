@@ -1,6 +1,7 @@
 import { type DeliveredLine, deliveredLines, type OrderedEntries } from '../../core/result/delivered-lines.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
+import type { ShopOrder } from './shop-order.ts';
 
 /** What a result says about a shop's order: the shop is made to show it. */
 export interface OrderStatement {
@@ -90,7 +91,7 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
 const isComplete = ({ later, byHand, notDelivered }: DeliveredLine): boolean =>
   later === 0 && byHand === 0 && notDelivered === 0;
 
-const unitFields = [
+const keptUnitFields = [
   'code',
   'pin',
   'serial',
@@ -107,5 +108,57 @@ const unitFields = [
 
 /** A result may have QR codes as pictures: they would make the fields of an order large. */
 function withoutPictures(unit: Unit): Unit {
-  return Object.fromEntries(unitFields.flatMap((name) => (unit[name] === undefined ? [] : [[name, unit[name]]])));
+  return Object.fromEntries(keptUnitFields.flatMap((name) => (unit[name] === undefined ? [] : [[name, unit[name]]])));
+}
+
+/**
+ * The lines whose units the customer gets: they are done, and the shop's order as it stands now has each with the quantity
+ * that was bought. What was refunded, removed or edited since is left to a person.
+ */
+export function givenLines(
+  { lines }: OrderStatement,
+  order: Pick<ShopOrder, 'state' | 'lines'>,
+): readonly LineStatement[] {
+  if (order.state !== 'paid') return [];
+  const left = new Map(order.lines.map(({ lineId, remaining }) => [lineId, remaining]));
+  return lines.filter(
+    ({ lineId, stage, pieces }) => stage === 'done' && pieces !== null && left.get(lineId) === pieces,
+  );
+}
+
+/** Whether every line of the shop's order is ours and given to the customer, and none of it was refunded as a whole. */
+export function isWholeOrderGiven(statement: OrderStatement, order: ShopOrder): boolean {
+  if (order.lines.length === 0 || order.unreadable.length > 0 || order.refundUnclear) return false;
+  const given = new Set(givenLines(statement, order).map(({ lineId }) => lineId));
+  const isGiven = ({ lineId, parentId }: ShopOrder['lines'][number]): boolean => {
+    if (given.has(lineId) || (parentId !== null && given.has(parentId))) return true;
+    // A bundle without a SKU of the map is given with all of its parts.
+    const parts = order.lines.filter((line) => line.parentId === lineId);
+    return parts.length > 0 && parts.every((part) => given.has(part.lineId));
+  };
+  return order.lines.every((line) => line.remaining > 0 && isGiven(line));
+}
+
+const labels: Readonly<Record<Exclude<keyof Unit, 'status'>, string>> = {
+  code: 'Code',
+  pin: 'PIN',
+  serial: 'Serial number',
+  url: 'Link',
+  expires_at: 'Valid until',
+  lpa: 'Activation code',
+  iccid: 'ICCID',
+  smdp_address: 'SM-DP+ address',
+  matching_id: 'Matching ID',
+  confirmation_code: 'Confirmation code',
+  qr_url: 'QR code',
+  apple_install_url: 'Install on iPhone',
+};
+
+/** The fields of a unit, each with the name under which its customer reads it. */
+export function unitFields(unit: Unit): readonly { readonly label: string; readonly value: string }[] {
+  const values: Readonly<Record<string, string | undefined>> = { ...unit };
+  return Object.entries(labels).flatMap(([name, label]) => {
+    const value = values[name];
+    return value === undefined ? [] : [{ label, value }];
+  });
 }

@@ -1,4 +1,4 @@
-import { messageText } from '../core/message-text.ts';
+import { messageText } from '../../core/message-text.ts';
 
 /** What a field must be and is not, for people. Places are paths as in `line_items[2].quantity`. */
 export interface FieldProblem {

@@ -1,4 +1,4 @@
-import type { StorefrontOrder } from '../store/storefronts/storefronts.ts';
+import type { StorefrontOrder } from '../../store/storefronts/storefronts.ts';
 import { type Fields, type FieldProblem, idOf, isObject, shown } from './payload-values.ts';
 
 /** What the state of an order says about buying it. */

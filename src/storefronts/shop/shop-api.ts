@@ -1,5 +1,5 @@
 import { type DeliveryFailure, rateLimited } from '../../core/result/delivery-error.ts';
-import { idOf, isObject, shopTime } from '../payload-values.ts';
+import { idOf, isObject, shopTime } from './payload-values.ts';
 
 /** The REST API of one shop, as far as reading it back needs it. Its calls throw ShopApiError. */
 export interface ShopApi {

@@ -4,8 +4,8 @@ import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-h
 import { messageText, withoutSecret } from '../../core/message-text.ts';
 import { Deadline } from '../../ops/deadline.ts';
 import { type IncomingAnswer, openConnections, type OutgoingConnections } from '../../ops/outgoing-http.ts';
-import type { ApiContext } from '../platform.ts';
-import type { RestSettings } from '../shop-settings.ts';
+import type { ApiContext } from './platform.ts';
+import type { RestSettings } from './shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
 
 /** One call to a shop. */

@@ -1,15 +1,14 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
-import type { ResultDocument } from '../../core/result/result-document.ts';
-import { platformOf } from '../platforms.ts';
-import { ShopApiError } from '../read-back/shop-api.ts';
-import { type ConnectedShop, isConnected, type ShopConnections } from '../shop-connections.ts';
-import type { Shop } from '../settings.ts';
-import { NoteTimes } from './note-times.ts';
-import { statementOf } from './order-statement.ts';
-import { WriteBackError } from './write-back-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import type { OrderedEntries } from '../core/result/delivered-lines.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
+import { platformOf } from './platforms.ts';
+import { ShopApiError } from './shop/shop-api.ts';
+import { type ConnectedShop, isConnected, type ShopConnections } from './shop-connections.ts';
+import type { Shop } from './settings.ts';
+import { NoteTimes, WriteBackError } from './shop/platform.ts';
+import { statementOf } from './shop/order-statement.ts';
 
 interface ShopWriteBackDeps {
   /** The settings of the shop, read before each delivery: a reload can change them. Null: it was removed. */

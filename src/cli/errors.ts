@@ -25,6 +25,7 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   DATABASE_MISSING: exitCodes.notFound,
   NOT_FOUND: exitCodes.notFound,
   DATABASE_NEWER: exitCodes.databaseNewer,
+  DATABASE_FOREIGN: exitCodes.refused,
   DATABASE_OLDER: exitCodes.refused,
   DATABASE_LOCKED: exitCodes.refused,
   DATABASE_UNSAFE: exitCodes.refused,

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-protocol.ts';
-import type { Config } from '../config/config.ts';
+import { databaseName, type Config } from '../config/config.ts';
 import {
   commandResultSchema,
   isCalling,
@@ -78,6 +80,17 @@ export async function askWorker(where: WorkerPlace, command: OperatorCommand): P
   return body === null ? null : answerSchema.parse(body).result;
 }
 
+/**
+ * Where no worker answers, a database that none of this version can open is the reason.
+ * @throws OrderSyncError DATABASE_FOREIGN, DATABASE_NEWER
+ */
+export async function requireOwnDatabase({ dataDir }: WorkerPlace): Promise<void> {
+  const path = join(dataDir, databaseName);
+  if (!existsSync(path)) return;
+  const { openReadOnly } = await import('../store/sqlite/database.ts');
+  openReadOnly(path).close();
+}
+
 const reloadSchema = z.object({
   result: z.object({
     applied: z.array(z.string()),
@@ -93,6 +106,7 @@ const reloadSchema = z.object({
 export async function reloadWorker(where: WorkerPlace): Promise<z.infer<typeof reloadSchema>['result']> {
   const body = await post(where, reloadPath, {}, answerWithinMs);
   if (body !== null) return reloadSchema.parse(body).result;
+  await requireOwnDatabase(where);
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
     hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
   });

@@ -6,6 +6,7 @@ export type OrderSyncErrorCode =
   | 'CONFIG_INVALID'
   | 'USAGE'
   | 'DATABASE_MISSING'
+  | 'DATABASE_FOREIGN'
   | 'DATABASE_NEWER'
   | 'DATABASE_OLDER'
   | 'DATABASE_LOCKED'

@@ -167,8 +167,8 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 
 /**
  * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.
- * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH,
- *   REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED, DISK_FULL
+ * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE,
+ *   UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED, DISK_FULL
  */
 export function openStore(options: StoreOptions): Store {
   let database: Sqlite | null = null;

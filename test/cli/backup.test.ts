@@ -49,7 +49,7 @@ it('restores a backup, keeps the old database, and begins the after-loss mode', 
   await worker.close();
   const damaged = join(place.folder, 'damaged.db');
   writeFileSync(damaged, 'no database');
-  expect((await place.run('db', 'restore', damaged)).stderr).toContain('could not be copied');
+  expect((await place.run('db', 'restore', damaged)).stderr).toContain('could not be read');
   expect((await place.run('db', 'check')).code).toBe(0);
   const restored = await place.run('db', 'restore', file, '--json');
   expect(restored).toMatchObject({ code: 0 });

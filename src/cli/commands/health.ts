@@ -8,7 +8,7 @@ import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { healthReasons } from '../health-reasons.ts';
 import { plainLines, writeAnswer } from '../output.ts';
-import { loopbackAddress } from '../worker-client.ts';
+import { loopbackAddress, requireOwnDatabase } from '../worker-client.ts';
 
 /** A check that takes longer has failed: orchestrators ask again soon. */
 const timeoutMs = 2500;
@@ -29,7 +29,11 @@ export function addHealth(program: Command, context: CliContext): void {
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
-    const { healthy, body } = await ask(addressOf((await configWithoutSecrets(options)).config), path);
+    const { config } = await configWithoutSecrets(options);
+    const { healthy, body } = await ask(addressOf(config), path).catch(async (error: unknown) => {
+      await requireOwnDatabase(config);
+      throw error;
+    });
     if (!healthy || (options.strict === true && body.status !== 'pass')) context.setExitCode(exitCodes.problemsFound);
     const checks = Object.entries(body.checks ?? {}).map(
       ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,

@@ -8,7 +8,7 @@ import { SealedUnits } from '../sqlite/sealed-units.ts';
 import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';
-import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
+import { refuseOlder } from '../sqlite/check-schema.ts';
 import { readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readAttention, readAttentionCounts, readAttentionPage } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
@@ -86,12 +86,11 @@ export class OutboxReader {
 
 /**
  * Opens the outbox for reading, also while a worker runs.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_OLDER
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_OLDER
  */
 export function openReader(path: string): OutboxReader & { close(): void } {
   const database = openReadOnly(path);
   try {
-    refuseNewer(database);
     refuseOlder(database);
     // Who only reads has no key: no code leaves the outbox without an audit entry.
     const units = new SealedUnits(new SealKeys([]));

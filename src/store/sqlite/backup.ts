@@ -10,7 +10,8 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import { schemaVersion } from './check-schema.ts';
 import { openReadOnly } from './database.ts';
 import { freeBytesOf } from './disk-errors.ts';
 import { inspectDatabase } from './inspect.ts';
@@ -35,7 +36,7 @@ export interface BackupSettings {
  * Copies the database in one consistent state, also while a worker writes to it, checks the copy and removes older ones. The
  * copy has nothing that was deleted before, and codes are sealed in it as in the database.
  * @throws OrderSyncError DISK_FULL when the copy would not leave enough space, before anything is copied
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE when the copy is damaged
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE when the copy is damaged
  */
 export function backUpDatabase(
   path: string,
@@ -130,9 +131,11 @@ export function copiedBytes(place: { readonly folder: string } | { readonly path
 /**
  * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused, nothing has changed.
  * @returns the folder of the old database; null where there was none
- * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH
+ * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER,
+ *   DATABASE_UNSAFE, UPSTREAM_MISMATCH
  */
 export function restoreDatabase(path: string, { from, at, upstream }: RestoreSettings): string | null {
+  if (existsSync(path)) refuseForeign(path);
   const lock = takeWriterLock(path);
   try {
     const draft = restoreDraft(path);
@@ -147,10 +150,19 @@ export function restoreDatabase(path: string, { from, at, upstream }: RestoreSet
   }
 }
 
+/** A database that is damaged, or that a newer version made, is what a backup is for. */
+function refuseForeign(path: string): void {
+  try {
+    openReadOnly(path).close();
+  } catch (error) {
+    if (hasCode(error, 'DATABASE_FOREIGN')) throw error;
+  }
+}
+
 /** Orders of another upstream would be looked up, and bought, at this one. A backup of before the first run has none. */
 function requireUpstream(draft: string, { from, upstream }: { from: string; upstream: string }): void {
   const database = openReadOnly(draft);
-  const found = readMeta(database, 'upstream');
+  const found = schemaVersion(database) === 0 ? undefined : readMeta(database, 'upstream');
   database.close();
   if (found === undefined || found === upstream) return;
   for (const side of sideFiles) rmSync(`${draft}${side}`, { force: true });

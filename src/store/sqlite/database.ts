@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { checkSchema, refuseForeignFile } from './check-schema.ts';
 import { diskError, isDiskFailure } from './disk-errors.ts';
 
 export type Sqlite = SqliteDatabase.Database;
@@ -88,7 +89,7 @@ function configure(database: Sqlite): void {
 
 /**
  * Opens the outbox database for writing, with the settings that its promises need.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_UNSAFE
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_UNSAFE, DATABASE_FOREIGN, DATABASE_NEWER
  */
 export function openDatabase(path: string, init: InitPolicy): Sqlite {
   const folder = dirname(path);
@@ -99,6 +100,9 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
       });
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } else {
+    // Who only opens a database for writing may already change it.
+    openReadOnly(path).close();
   }
   checkFileSystem(folder);
   // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the same mode.
@@ -114,16 +118,30 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
   }
 }
 
-/** Opens the database of a running or stopped worker for reading only. */
+/**
+ * Opens the database of a running or stopped worker for reading only.
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE when it is damaged
+ */
 export function openReadOnly(path: string): Sqlite {
   if (!existsSync(path)) {
     throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
       hint: 'check data_dir in the config, and whether its volume is mounted; for a new installation, run `order-sync init`',
     });
   }
+  refuseForeignFile(path);
   const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true });
-  database.pragma('busy_timeout = 5000');
-  return database;
+  try {
+    database.pragma('busy_timeout = 5000');
+    checkSchema(database);
+    return database;
+  } catch (error) {
+    database.close();
+    if (!(error instanceof SqliteDatabase.SqliteError) || !/^SQLITE_(NOTADB|CORRUPT)/.test(error.code)) throw error;
+    throw new OrderSyncError('DATABASE_UNSAFE', `${path} could not be read: ${error.message}`, {
+      hint: 'it is damaged, or no database of order-sync: check the disk, and restore a backup with `order-sync db restore`',
+      cause: error,
+    });
+  }
 }
 
 /** Device and inode of a file. They change when it is replaced or removed while a connection is open. */

@@ -4,7 +4,8 @@ import { checkFileSystem, openReadOnly, type Sqlite } from './database.ts';
 import { freeBytesOf } from './disk-errors.ts';
 import { wrongCounts } from './entry-counts.ts';
 import { readMeta } from './meta.ts';
-import { migrations, refuseNewer, schemaVersion } from './migrate.ts';
+import { checkSchema, schemaVersion } from './check-schema.ts';
+import { migrations } from './schema-files.ts';
 
 /** What `order-sync db check` finds. */
 interface DatabaseInspection {
@@ -23,12 +24,11 @@ interface DatabaseInspection {
 /**
  * Reads a whole database and checks it, also while a worker runs.
  * @param isQuick whether the contents of the indexes are not compared with their tables, which takes most of the time
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
  */
 export function inspectDatabase(path: string, isQuick = false): DatabaseInspection {
   const database = openReadOnly(path);
   try {
-    refuseNewer(database);
     const integrity = database
       .prepare<[], string>(`PRAGMA ${isQuick ? 'quick' : 'integrity'}_check(20)`)
       .pluck()
@@ -42,8 +42,7 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
       schemaVersion: schemaVersion(database),
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
-      upstream: readMeta(database, 'upstream') ?? null,
-      namespace: readMeta(database, 'namespace') ?? null,
+      ...stampOf(database),
     };
   } finally {
     database.close();
@@ -52,21 +51,26 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
 
 /**
  * The upstream that a database is stamped with; null before the first run, and where it cannot be read.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
  */
 export function upstreamOf(path: string): string | null {
   const database = openReadOnly(path);
   try {
-    refuseNewer(database);
-    return schemaVersion(database) === 0 ? null : (readMeta(database, 'upstream') ?? null);
+    return stampOf(database).upstream;
   } finally {
     database.close();
   }
 }
 
-/** An older database keeps no counts. */
+/** Before its first run, a database may have no table yet. */
+function stampOf(database: Sqlite): Pick<DatabaseInspection, 'upstream' | 'namespace'> {
+  if (schemaVersion(database) === 0) return { upstream: null, namespace: null };
+  return { upstream: readMeta(database, 'upstream') ?? null, namespace: readMeta(database, 'namespace') ?? null };
+}
+
+/** An older database may keep no counts. */
 function countsIn(database: Sqlite): readonly string[] {
-  return schemaVersion(database) === migrations().length ? wrongCounts(database) : [];
+  return checkSchema(database) === 'current' ? wrongCounts(database) : [];
 }
 
 /**

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { migrations } from '../../../src/store/sqlite/migrate.ts';
+import { migrations } from '../../../src/store/sqlite/schema-files.ts';
 import { openStore, type StoreOptions } from '../../../src/store/sqlite-store.ts';
 
 let folder: string;
@@ -21,6 +21,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+/** As a later version would. */
+function addMigration(database: SqliteDatabase.Database): void {
+  const next = migrations().length + 1;
+  const name = `${String(next).padStart(4, '0')}_later.sql`;
+  database.prepare('INSERT INTO schema_files (name, sha256) VALUES (?, ?)').run(name, '0'.repeat(64));
+  database.pragma(`user_version = ${next}`);
+}
+
 describe('opening the outbox', () => {
   it('refuses a missing database unless it may be created: an empty one has forgotten every order', () => {
     expect(() => openStore({ ...options, init: 'never' })).toThrow(
@@ -31,7 +39,7 @@ describe('opening the outbox', () => {
   it('refuses a database that a newer program made', async () => {
     await openStore(options).close();
     const raw = new SqliteDatabase(options.path);
-    raw.pragma(`user_version = ${migrations().length + 1}`);
+    addMigration(raw);
     raw.close();
     expect(() => openStore(options)).toThrow(expect.objectContaining({ code: 'DATABASE_NEWER' }));
   });

@@ -1,8 +1,20 @@
+-- The outbox of order-sync. Read it with the views `outbox`, `outbox_attention`, `attempt_log`, `delivery_log` and `audit_log`,
+-- which are stable; the tables may change with each version. This file never changes once a version with it was released:
+-- later changes are migrations of their own beside it.
+--
 -- Times that end in _ms are wall time in ms since 1970 (UTC). Times that end in _mono are ms of the machine's monotonic
 -- clock; they mean something only in the run of the machine that the boot_id beside them names.
 --
 -- A CHECK of more than two values is written with OR: for IN, SQLite builds a temporary table of the values for each row
 -- that it checks, which was a fifth of what accepting an order line cost.
+
+-- The SQL files that made this database: each migration that ran, and the views as they are now (`views/…`). The program
+-- refuses a database in which a migration is recorded that it does not know, or with another text.
+CREATE TABLE schema_files (
+  name   TEXT PRIMARY KEY,
+  -- Of the text of the file, in hexadecimal.
+  sha256 TEXT NOT NULL CHECK (length(sha256) = 64)
+) STRICT, WITHOUT ROWID;
 
 -- Facts about the database: its id, the upstream and the reference secret it belongs to, which lookup paths are proven, and
 -- until when entries are looked up before they are sent.
@@ -23,23 +35,25 @@ CREATE TABLE incarnations (
 -- Intake --------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE files (
-  id             TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
-  name           TEXT NOT NULL CHECK (length(name) <= 1024),
-  sha256         TEXT,
-  size_bytes     INTEGER,
-  state          TEXT NOT NULL CHECK (state IN ('claimed', 'ingesting', 'ingested', 'archived', 'rejected')),
+  id                 TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  name               TEXT NOT NULL CHECK (length(name) <= 1024),
+  sha256             TEXT,
+  size_bytes         INTEGER,
+  state              TEXT NOT NULL CHECK (state IN ('claimed', 'ingesting', 'ingested', 'archived', 'rejected')),
   -- Raised and committed before the file is parsed: a file that kills the worker again and again is set aside.
-  starts         INTEGER NOT NULL DEFAULT 0,
-  accepted_count INTEGER NOT NULL DEFAULT 0,
-  known_count    INTEGER NOT NULL DEFAULT 0,
-  conflict_count INTEGER NOT NULL DEFAULT 0,
-  rejected_count INTEGER NOT NULL DEFAULT 0,
-  error_code     TEXT,
-  error_message  TEXT,
-  claimed_at_ms  INTEGER NOT NULL,
-  finished_at_ms INTEGER
+  starts             INTEGER NOT NULL DEFAULT 0,
+  accepted_count     INTEGER NOT NULL DEFAULT 0,
+  known_count        INTEGER NOT NULL DEFAULT 0,
+  conflict_count     INTEGER NOT NULL DEFAULT 0,
+  rejected_count     INTEGER NOT NULL DEFAULT 0,
+  error_code         TEXT,
+  error_message      TEXT,
+  claimed_at_ms      INTEGER NOT NULL,
+  finished_at_ms     INTEGER,
+  acknowledged_at_ms INTEGER
 ) STRICT;
 CREATE INDEX files_by_hash ON files (sha256);
+CREATE INDEX files_attention ON files (claimed_at_ms) WHERE state = 'rejected' AND acknowledged_at_ms IS NULL;
 
 CREATE TABLE requests (
   id             INTEGER PRIMARY KEY,
@@ -52,41 +66,59 @@ CREATE TABLE requests (
   updated_at_ms  INTEGER NOT NULL,
   UNIQUE (source, order_id)
 ) STRICT;
+-- By it an order finds those whose source and order id differ from its own in capital letters only: their results must not
+-- share a file on a disk that takes them for the same. Most shops number their orders, and cost this index nothing.
+CREATE INDEX requests_with_capitals ON requests (lower(source), lower(order_id))
+  WHERE source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*';
 
 -- The identity of a line is (source, order_id, line_id), for ever, whatever content is sent for it later.
 CREATE TABLE lines (
-  id             INTEGER PRIMARY KEY,
-  request_id     INTEGER NOT NULL REFERENCES requests (id),
-  line_id        TEXT NOT NULL CHECK (length(line_id) BETWEEN 1 AND 64),
-  operation      TEXT NOT NULL CHECK (operation = 'gift_card_order' OR operation = 'esim_order'
-                   OR operation = 'esim_topup' OR operation = 'esim_cancel'),
-  variant        TEXT,
-  plan           TEXT,
-  iccid          TEXT,
-  quantity       INTEGER,
-  days           INTEGER,
-  currency       TEXT,
-  not_after_ms   INTEGER,
-  extra          TEXT NOT NULL,
-  fingerprint    TEXT NOT NULL,
-  file_id        TEXT REFERENCES files (id),
-  received_at_ms INTEGER NOT NULL,
+  id               INTEGER PRIMARY KEY,
+  request_id       INTEGER NOT NULL REFERENCES requests (id),
+  line_id          TEXT NOT NULL CHECK (length(line_id) BETWEEN 1 AND 64),
+  operation        TEXT NOT NULL CHECK (operation = 'gift_card_order' OR operation = 'esim_order'
+                     OR operation = 'esim_topup' OR operation = 'esim_cancel'),
+  variant          TEXT,
+  plan             TEXT,
+  iccid            TEXT,
+  quantity         INTEGER,
+  days             INTEGER,
+  currency         TEXT,
+  not_after_ms     INTEGER,
+  extra            TEXT NOT NULL,
+  fingerprint      TEXT NOT NULL,
+  file_id          TEXT REFERENCES files (id),
+  received_at_ms   INTEGER NOT NULL,
+  -- Why the state of the shop's order forbids to buy the line now, and whether a person lifted that. Read by every claim.
+  shop_hold        TEXT,
+  shop_hold_lifted INTEGER NOT NULL DEFAULT 0 CHECK (shop_hold_lifted IN (0, 1)),
+  -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until a person
+  -- says that this one is another.
+  same_as          INTEGER,
   UNIQUE (request_id, line_id)
 ) STRICT;
+CREATE INDEX lines_same_as ON lines (same_as) WHERE same_as IS NOT NULL;
 
 -- Lines that could not be accepted: an invalid line, or a known line with other content. They have no identity.
 CREATE TABLE rejections (
-  id            INTEGER PRIMARY KEY,
-  file_id       TEXT REFERENCES files (id),
-  line_number   INTEGER,
-  source        TEXT,
-  order_id      TEXT,
-  line_id       TEXT,
-  code          TEXT NOT NULL,
-  field         TEXT,
-  rule          TEXT NOT NULL,
-  value         TEXT,
-  created_at_ms INTEGER NOT NULL
+  id                 INTEGER PRIMARY KEY,
+  file_id            TEXT REFERENCES files (id),
+  line_number        INTEGER,
+  source             TEXT,
+  order_id           TEXT,
+  line_id            TEXT,
+  code               TEXT NOT NULL,
+  field              TEXT,
+  rule               TEXT NOT NULL,
+  value              TEXT,
+  -- The product that the line names, where that can be read: by it a line whose id was wrong is found again.
+  product            TEXT,
+  created_at_ms      INTEGER NOT NULL,
+  -- When the line came again and was accepted.
+  corrected_at_ms    INTEGER,
+  -- 1: the shop refunded the line or cancelled its order: nobody waits for it any more.
+  taken_back         INTEGER NOT NULL DEFAULT 0 CHECK (taken_back = 0 OR taken_back = 1),
+  acknowledged_at_ms INTEGER
 ) STRICT;
 -- A file that is read again finds the same rejections again. One line of a file may hold a whole order, so the line
 -- number alone does not tell the lines of the order apart.
@@ -94,6 +126,16 @@ CREATE UNIQUE INDEX rejections_once
   ON rejections (file_id, line_number, coalesce(order_id, ''), coalesce(line_id, ''), coalesce(field, ''), code)
   WHERE file_id IS NOT NULL;
 CREATE INDEX rejections_by_order ON rejections (source, order_id);
+CREATE INDEX rejections_to_correct ON rejections (source, order_id, line_id, product) WHERE corrected_at_ms IS NULL;
+CREATE INDEX rejections_attention ON rejections (created_at_ms)
+  WHERE corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL;
+
+-- What people search an order by. `words` is an index only: the texts themselves are in requests.metadata and lines.extra.
+-- A line has its id as its row here; an order of which no line was accepted has its own id, negative.
+CREATE VIRTUAL TABLE search_words USING fts5(
+  words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '@._+-'");
+-- Fewer and larger merges: accepting lines costs less, and a search looks at more segments.
+INSERT INTO search_words (search_words, rank) VALUES ('automerge', 16);
 
 -- Storefronts ---------------------------------------------------------------------------------------------------------
 
@@ -104,14 +146,29 @@ CREATE TABLE storefront_orders (
   order_id         TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
   -- When the shop last changed it, by the shop's clock. Only ever compared with itself.
   modified_ms      INTEGER NOT NULL,
-  -- 1: cancelled or refunded as a whole.
-  closed           INTEGER NOT NULL CHECK (closed IN (0, 1)),
+  -- What this state says about buying the order. Within the same second of the shop, `lines_left` (how many of each line the
+  -- customer keeps, as JSON; null: not read yet) and the number of refunds tell which of two states is older.
+  state            TEXT NOT NULL DEFAULT 'paid'
+    CHECK (state = 'unpaid' OR state = 'paid' OR state = 'on_hold' OR state = 'unknown_status' OR state = 'closed' OR state = 'deleted'),
+  refund_count     INTEGER NOT NULL DEFAULT 0,
+  lines_left       TEXT,
   seen_at_ms       INTEGER NOT NULL,
+  -- When this state was the shop's present one, as far as is known: when it was read there, or when it changed, as a webhook
+  -- told. An older one is read once more before the order is bought.
+  current_at_ms    INTEGER NOT NULL DEFAULT 0,
   -- 1: a delivery did not say what was refunded, so the order waits until it is read back from the shop.
   awaits_read_back INTEGER NOT NULL DEFAULT 0 CHECK (awaits_read_back IN (0, 1)),
+  -- Since when a line waits until the order is read once more, when it is read next, and why it could not be read; null:
+  -- nothing waits.
+  recheck_since_ms INTEGER,
+  recheck_at_ms    INTEGER,
+  recheck_problem  TEXT,
+  -- The order as it was read, with only the lines that the SKU map did not know: with a corrected map they can be ordered.
+  kept_order       TEXT,
   PRIMARY KEY (source, order_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX storefront_orders_awaiting ON storefront_orders (source, seen_at_ms) WHERE awaits_read_back = 1;
+CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_at_ms) WHERE recheck_since_ms IS NOT NULL;
 
 -- How far each storefront's list of orders was read back, by the shop's clock. Every older change is on disk.
 CREATE TABLE storefront_watermarks (
@@ -166,16 +223,23 @@ CREATE TABLE entries (
                               OR state = 'unknown' OR state = 'placed' OR state = 'fulfilled' OR state = 'refunded'
                               OR state = 'rejected' OR state = 'expired' OR state = 'cancelled'
                               OR state = 'needs_review' OR state = 'held'),
-  -- The state that it had when a person held it.
+  -- The state that it had when it was held, and who held it: null for a person, `shop` for the state of its order there,
+  -- which also releases it.
   held_from                 TEXT,
+  held_by                   TEXT CHECK (held_by = 'shop'),
   -- 1: rejected, and other entries took its place. The line is judged by those.
   replaced                  INTEGER NOT NULL DEFAULT 0 CHECK (replaced IN (0, 1)),
-  -- Entries queue in lanes, one for each shop and balance: the backlog of one shop delays no single order of another,
-  -- and what waits for a paused balance costs no search.
+  -- 1: the shop refunded the line or cancelled its order: nobody waits for it any more.
+  taken_back                INTEGER NOT NULL DEFAULT 0 CHECK (taken_back = 0 OR taken_back = 1),
+  acknowledged_at_ms        INTEGER,
+  -- Entries queue in lanes, `source|balances|product`: the backlog of one shop delays no single order of another, and what
+  -- waits for a paused balance or product costs no search.
   lane                      TEXT NOT NULL,
   -- What is due at due_at_ms: to send the call, or to look up what became of it.
   next_step                 TEXT NOT NULL DEFAULT 'send' CHECK (next_step IN ('send', 'lookup')),
   due_at_ms                 INTEGER NOT NULL,
+  -- When it was due before it began to wait for its order to be read again in the shop; null: it does not wait for that.
+  due_before_recheck_ms     INTEGER,
   -- 1: the API may have processed an attempt, and nothing has settled that yet.
   outcome_unknown           INTEGER NOT NULL DEFAULT 0 CHECK (outcome_unknown IN (0, 1)),
   -- The end of the settlement delay: by the wall clock for people, and by the monotonic clock, which nobody can set, for
@@ -202,13 +266,23 @@ CREATE TABLE entries (
   status                    TEXT,
   cost                      TEXT,
   charged_currency          TEXT,
+  -- JSON, or sealed: `sealed:1:<key id>:<nonce>:<text>`, and then the key that sealed them. No generated column: with one,
+  -- VACUUM INTO of some versions of SQLite fails.
   units                     TEXT,
+  sealed_by                 TEXT,
+  -- SQL cannot look into sealed units. The count stays when the units were shredded, because they were kept for long enough.
+  unit_count                INTEGER NOT NULL DEFAULT 0 CHECK (unit_count >= 0),
+  shredded_at_ms            INTEGER,
+  -- How many units nobody has of an entry that a person found to be bought: its customer waits for them.
+  units_missing             INTEGER NOT NULL DEFAULT 0 CHECK (units_missing >= 0),
   outcome_row               TEXT,
   error_code                TEXT,
   error_message             TEXT,
   -- 1: an earlier attempt of ours may have caused the rejection above, so it proves nothing yet.
   error_buffered            INTEGER NOT NULL DEFAULT 0 CHECK (error_buffered IN (0, 1)),
   review_reason             TEXT,
+  -- Who resolved it by hand, for its result.
+  resolved_by               TEXT,
   created_at_ms             INTEGER NOT NULL,
   updated_at_ms             INTEGER NOT NULL,
   settled_at_ms             INTEGER,
@@ -226,6 +300,22 @@ CREATE INDEX entries_open_iccid ON entries (iccid, id)
   WHERE iccid IS NOT NULL AND state IN ('pending', 'sending', 'waiting', 'unknown', 'placed');
 -- The check whether lookups work asks for an order that was surely bought, without a search through another operation.
 CREATE INDEX entries_bought ON entries (operation) WHERE state = 'fulfilled' AND outcome_row = 'accepted';
+-- The lists of what needs attention: an entry that left its list costs nothing. A line that a person resolved as rejected
+-- was seen by a person.
+CREATE INDEX entries_unbought ON entries (state, settled_at_ms)
+  WHERE (state = 'rejected' OR state = 'expired') AND replaced = 0 AND taken_back = 0 AND acknowledged_at_ms IS NULL
+    AND error_code IS NOT 'rejected_by_person';
+CREATE INDEX entries_waiting_age ON entries (created_at_ms) WHERE state = 'waiting';
+CREATE INDEX entries_by_order_number ON entries (order_number) WHERE order_number IS NOT NULL;
+CREATE INDEX entries_by_iccid ON entries (iccid) WHERE iccid IS NOT NULL;
+CREATE INDEX entries_to_deliver ON entries (settled_at_ms)
+  WHERE units_missing > 0 AND replaced = 0 AND taken_back = 0 AND acknowledged_at_ms IS NULL;
+CREATE INDEX entries_units_by_key ON entries (sealed_by, id) WHERE units IS NOT NULL;
+CREATE INDEX entries_to_shred ON entries (settled_at_ms, id) WHERE units IS NOT NULL AND settled_at_ms IS NOT NULL;
+-- The entries of a state and a shop by age, without looking at any others. A lane begins with its source. An entry comes in as
+-- `pending`, so only the first index costs time then.
+CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state = 'pending';
+CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
 
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;
@@ -234,6 +324,13 @@ BEGIN SELECT RAISE(ABORT, 'a reference stands for one purchase, for ever'); END;
 CREATE TRIGGER entries_keep_their_request BEFORE UPDATE OF request_body ON entries
 WHEN OLD.request_body IS NOT NULL AND NEW.request_body IS NOT OLD.request_body
 BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
+
+-- The last four characters of delivered codes, for the search; the codes are in entries.units alone.
+CREATE TABLE unit_endings (
+  ending   TEXT NOT NULL CHECK (length(ending) = 4),
+  entry_id INTEGER NOT NULL REFERENCES entries (id),
+  PRIMARY KEY (ending, entry_id)
+) STRICT, WITHOUT ROWID;
 
 -- Which order an eSIM came from: after an ambiguous cancel, a lookup of that order tells what became of it.
 CREATE TABLE esims (
@@ -246,6 +343,14 @@ CREATE TABLE variant_limits (
   variant       TEXT PRIMARY KEY,
   known_limit   INTEGER NOT NULL CHECK (known_limit >= 0),
   learned_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What a unit of a product cost last. Only to choose the cheapest order as the trial of a balance that was empty.
+CREATE TABLE product_costs (
+  product   TEXT NOT NULL,
+  currency  TEXT NOT NULL,
+  unit_cost REAL NOT NULL,
+  PRIMARY KEY (product, currency)
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each HTTP call. Opened before the socket is used, closed once, then never changed, and never deleted.
@@ -268,6 +373,9 @@ CREATE TABLE attempts (
 ) STRICT;
 -- An entry has one call in flight at most: the database itself refuses a second one.
 CREATE UNIQUE INDEX attempts_open ON attempts (entry_id) WHERE closed_at_ms IS NULL;
+-- Calls of the last minutes, and the log of calls. Calls are few: the API limits them.
+CREATE INDEX attempts_by_time ON attempts (opened_at_ms, purpose);
+CREATE INDEX attempts_by_outcome ON attempts (outcome) WHERE outcome IS NOT NULL;
 
 CREATE TRIGGER attempts_are_final BEFORE UPDATE ON attempts WHEN OLD.closed_at_ms IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a closed attempt is never changed'); END;
@@ -301,6 +409,7 @@ CREATE TABLE wholesale_keys (
   rate_limited_at_ms   INTEGER
 ) STRICT, WITHOUT ROWID;
 
+-- Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it.
 CREATE TABLE pauses (
   scope       TEXT PRIMARY KEY,
   reason      TEXT NOT NULL,
@@ -312,25 +421,84 @@ CREATE TABLE pauses (
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
+-- What counts against a scope until something clears it: the entries that failed in it, one after the other.
+CREATE TABLE scope_evidence (
+  scope    TEXT NOT NULL CHECK (length(scope) <= 300),
+  reason   TEXT NOT NULL,
+  entry_id INTEGER NOT NULL REFERENCES entries (id),
+  product  TEXT,
+  at_ms    INTEGER NOT NULL,
+  PRIMARY KEY (scope, reason, entry_id)
+) STRICT, WITHOUT ROWID;
+
 -- Results -------------------------------------------------------------------------------------------------------------
 
 -- The write-back of each result to each sink. A delivery that fails never touches buying.
 CREATE TABLE deliveries (
-  request_id     INTEGER NOT NULL REFERENCES requests (id),
-  sink           TEXT NOT NULL,
-  due_version    INTEGER NOT NULL,
-  done_version   INTEGER NOT NULL DEFAULT 0,
-  due_at_ms      INTEGER NOT NULL,
-  tries          INTEGER NOT NULL DEFAULT 0,
-  last_error     TEXT,
-  done_at_ms     INTEGER,
+  request_id         INTEGER NOT NULL REFERENCES requests (id),
+  sink               TEXT NOT NULL,
+  due_version        INTEGER NOT NULL,
+  done_version       INTEGER NOT NULL DEFAULT 0,
+  due_at_ms          INTEGER NOT NULL,
+  tries              INTEGER NOT NULL DEFAULT 0,
+  last_error         TEXT,
+  done_at_ms         INTEGER,
   -- A receiver that refuses a result for days is given up, and the delivery is flagged for review.
-  given_up_at_ms INTEGER,
+  given_up_at_ms     INTEGER,
+  acknowledged_at_ms INTEGER,
+  -- The events that an endpoint of events has confirmed about the order, as JSON: see core/result/result-events.ts.
+  confirmed_events   TEXT,
   PRIMARY KEY (request_id, sink)
 ) STRICT, WITHOUT ROWID;
 -- By sink: one that is behind must not slow the others down.
 CREATE INDEX deliveries_due ON deliveries (sink, due_at_ms) WHERE done_version < due_version;
-CREATE INDEX deliveries_given_up ON deliveries (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL;
+CREATE INDEX deliveries_given_up ON deliveries (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL AND acknowledged_at_ms IS NULL;
+
+-- Sinks that take no results at the moment. Stored, so that a worker in a crash loop does not hammer a receiver that is down.
+CREATE TABLE sink_pauses (
+  sink        TEXT PRIMARY KEY,
+  reason      TEXT NOT NULL,
+  message     TEXT NOT NULL,
+  since_ms    INTEGER NOT NULL,
+  probe_at_ms INTEGER NOT NULL,
+  probes      INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- CSV order files are written back as CSV, row for row, when no row of them is open any more. Deliveries of their own: a file
+-- is done for a version, as a result is.
+CREATE TABLE csv_files (
+  id                 INTEGER PRIMARY KEY,
+  file_id            TEXT NOT NULL UNIQUE REFERENCES files (id),
+  -- As it was read: a later configuration might find another one.
+  delimiter          TEXT NOT NULL CHECK (length(delimiter) = 1),
+  due_version        INTEGER NOT NULL DEFAULT 1,
+  done_version       INTEGER NOT NULL DEFAULT 0,
+  due_at_ms          INTEGER NOT NULL,
+  tries              INTEGER NOT NULL DEFAULT 0,
+  last_error         TEXT,
+  done_at_ms         INTEGER,
+  given_up_at_ms     INTEGER,
+  acknowledged_at_ms INTEGER
+) STRICT;
+CREATE INDEX csv_files_due ON csv_files (due_at_ms) WHERE done_version < due_version;
+CREATE INDEX csv_files_given_up ON csv_files (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL;
+
+-- Which line each row of a file is: `line_count` rows from `first_row` on (a line number of the file) are the lines from
+-- `first_line` on. A row for each line would cost a quarter of what accepting it costs.
+CREATE TABLE csv_runs (
+  csv_file_id INTEGER NOT NULL REFERENCES csv_files (id),
+  first_row   INTEGER NOT NULL,
+  first_line  INTEGER NOT NULL,
+  line_count  INTEGER NOT NULL CHECK (line_count > 0),
+  PRIMARY KEY (csv_file_id, first_row)
+) STRICT, WITHOUT ROWID;
+
+-- Files with lines that an earlier file, or a webhook, had brought before. Of the others, `lines.file_id` knows the file.
+CREATE TABLE csv_repeats (
+  line_id     INTEGER NOT NULL REFERENCES lines (id),
+  csv_file_id INTEGER NOT NULL REFERENCES csv_files (id),
+  PRIMARY KEY (line_id, csv_file_id)
+) STRICT, WITHOUT ROWID;
 
 -- Operator ------------------------------------------------------------------------------------------------------------
 
@@ -344,7 +512,118 @@ CREATE TABLE audit (
   reason  TEXT NOT NULL,
   detail  TEXT NOT NULL
 ) STRICT;
--- The detail of an order shows what was decided about it.
-CREATE INDEX audit_by_subject ON audit (subject);
+-- The audit log is read by time, and by who did what to which subject.
+CREATE INDEX audit_by_time ON audit (at_ms);
+CREATE INDEX audit_by_actor ON audit (actor, at_ms);
+CREATE INDEX audit_by_action ON audit (action, at_ms);
+-- The last one: of indexes that seem equal, SQLite takes that one, and a subject has the fewest rows.
+CREATE INDEX audit_by_subject ON audit (subject, at_ms);
 CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+
+-- What was posted to each alert endpoint, so that a restart neither repeats nor loses an alert.
+CREATE TABLE alerts_told (
+  endpoint  TEXT NOT NULL,
+  condition TEXT NOT NULL,
+  count     INTEGER NOT NULL,
+  -- The time of its newest row: a row that takes the place of another one is new, although the count is the same.
+  newest_ms INTEGER NOT NULL,
+  PRIMARY KEY (endpoint, condition)
+) STRICT, WITHOUT ROWID;
+
+-- Until when an endpoint gets no other alert.
+CREATE TABLE alert_endpoints (
+  endpoint    TEXT PRIMARY KEY,
+  next_at_ms  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Counts and statistics -------------------------------------------------------------------------------------------------
+
+-- How many entries each lane has in each state: who asks for a count must not wait for a scan of a million rows. The counts of
+-- the entries up to `counted_up_to` are kept here; those after it are the newest and few, and are counted when somebody asks.
+-- So a count is exact whichever statement made the change, and taking in a line does not pay for it: a trigger for each new
+-- entry was a third of that.
+CREATE TABLE entry_counts (
+  state   TEXT NOT NULL,
+  lane    TEXT NOT NULL,
+  entries INTEGER NOT NULL,
+  PRIMARY KEY (state, lane)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE counted_entries (
+  id            INTEGER PRIMARY KEY CHECK (id = 1),
+  counted_up_to INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO counted_entries (id, counted_up_to) VALUES (1, 0);
+
+CREATE TRIGGER entries_change_their_count AFTER UPDATE OF state, lane ON entries
+WHEN (NEW.state <> OLD.state OR NEW.lane <> OLD.lane) AND NEW.id <= (SELECT counted_up_to FROM counted_entries)
+BEGIN
+  UPDATE entry_counts SET entries = entries - 1 WHERE state = OLD.state AND lane = OLD.lane;
+  INSERT INTO entry_counts (state, lane, entries) VALUES (NEW.state, NEW.lane, 1)
+  ON CONFLICT (state, lane) DO UPDATE SET entries = entries + 1;
+END;
+
+-- What happened in each hour, for charts and for what was spent. Kept by triggers, so that it is exact after a crash, whatever
+-- statement made the change, and so that a chart costs its hours and not the entries. `hour` is hours since 1970 (UTC), by the
+-- wall clock of the worker at the time.
+--   received  orders that came in; counted by the statement that takes in their batch, because a trigger for each order was a
+--             third of what it costs to take one in
+--   settled   entries that reached a final state, by state
+--   latency   fulfilled entries by the time from intake to settlement: key is ceil(4 * log2(ms / 100)), so a step is 19 %
+--   calls     calls for entries, by purpose
+--   bought    orders of which the cost became known, by currency; `spent`: what they cost, in millionths
+--   refunded  what orders had cost that ended as refunded, by currency, in millionths
+CREATE TABLE hourly_statistics (
+  name TEXT NOT NULL CHECK (length(name) <= 16),
+  hour INTEGER NOT NULL,
+  key  TEXT NOT NULL CHECK (length(key) <= 64),
+  n    INTEGER NOT NULL,
+  PRIMARY KEY (name, hour, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER attempts_are_counted AFTER INSERT ON attempts
+BEGIN
+  INSERT INTO hourly_statistics (hour, name, key, n) VALUES (NEW.opened_at_ms / 3600000, 'calls', NEW.purpose, 1)
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER entries_are_counted AFTER UPDATE OF state ON entries
+WHEN NEW.state <> OLD.state
+  AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded' OR NEW.state = 'rejected' OR NEW.state = 'expired' OR NEW.state = 'cancelled')
+BEGIN
+  INSERT INTO hourly_statistics (hour, name, key, n) VALUES (NEW.updated_at_ms / 3600000, 'settled', NEW.state, 1)
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'latency',
+         CAST(max(0, ceil(4 * log2(max(1, NEW.updated_at_ms - NEW.created_at_ms) / 100.0))) AS INTEGER), 1
+  WHERE NEW.state = 'fulfilled'
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'refunded', coalesce(NEW.charged_currency, NEW.currency, '-'),
+         CAST(max(-1e15, min(1e15, round(CAST(NEW.cost AS REAL) * 1000000))) AS INTEGER)
+  WHERE NEW.state = 'refunded' AND NEW.cost IS NOT NULL AND NEW.operation <> 'esim_cancel'
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
+END;
+
+-- A cancel spends nothing. What the API charged may become known, and change, more than once: the difference counts. An absurd
+-- amount is cut to a billion, because a number that overflows would keep the call from being recorded.
+CREATE TRIGGER costs_are_counted AFTER UPDATE OF cost ON entries
+WHEN (NEW.cost IS NOT OLD.cost OR NEW.charged_currency IS NOT OLD.charged_currency) AND NEW.operation <> 'esim_cancel'
+BEGIN
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'spent', coalesce(OLD.charged_currency, OLD.currency, '-'),
+         -CAST(max(-1e15, min(1e15, round(CAST(OLD.cost AS REAL) * 1000000))) AS INTEGER)
+  WHERE OLD.cost IS NOT NULL
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'spent', coalesce(NEW.charged_currency, NEW.currency, '-'),
+         CAST(max(-1e15, min(1e15, round(CAST(NEW.cost AS REAL) * 1000000))) AS INTEGER)
+  WHERE NEW.cost IS NOT NULL
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'bought', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
+  WHERE OLD.cost IS NULL AND NEW.cost IS NOT NULL
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
+END;

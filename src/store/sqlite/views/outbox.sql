@@ -16,34 +16,6 @@ SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch') AS settled_at
 FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id;
 
--- The attention list: entries to decide on, lines and files that were not accepted, deliveries that were given up, and a
--- database that is an older copy.
-CREATE VIEW outbox_attention AS
-SELECT 'entry' AS kind, e.reference, r.source, r.order_id, l.line_id, e.state,
-       coalesce(e.review_reason, e.error_code) AS reason, e.error_message AS message,
-       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since
-FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
-WHERE e.state IN ('needs_review', 'held')
-UNION ALL
-SELECT 'rejection', NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code,
-       'line ' || coalesce(j.line_number, '?') || ', ' || coalesce(j.field, 'line') || ': ' || j.rule,
-       strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch')
-FROM rejections j
-UNION ALL
-SELECT 'file', NULL, NULL, NULL, NULL, f.state, f.error_code, f.name || ': ' || coalesce(f.error_message, ''),
-       strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch')
-FROM files f WHERE f.state = 'rejected'
-UNION ALL
-SELECT 'delivery', NULL, r.source, r.order_id, NULL, 'given_up', d.sink, d.last_error,
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch')
-FROM deliveries d JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL
-UNION ALL
--- The worker noticed that the database is an older copy: what was taken in since is missing.
-SELECT 'outbox', NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
-       strftime('%Y-%m-%dT%H:%M:%fZ', a.at_ms / 1000.0, 'unixepoch')
-FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
-  AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000;
-
 CREATE VIEW attempt_log AS
 SELECT e.reference, r.source, r.order_id, l.line_id, a.number, a.purpose, e.operation, a.key_name,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.opened_at_ms / 1000.0, 'unixepoch') AS opened_at,

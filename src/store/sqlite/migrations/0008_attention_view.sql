@@ -1,2 +1,0 @@
--- The attention list is in views/outbox_attention.sql: one entry with an unknown outcome has the code of its result, and a
--- file that brings the same mistakes again takes the place of the one before.

@@ -1,1 +1,0 @@
--- views/outbox_attention.sql has what is short, or matters most, first.

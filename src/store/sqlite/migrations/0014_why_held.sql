@@ -1,1 +1,0 @@
--- views/outbox_attention.sql says of a held entry why it is held.

@@ -1,1 +1,0 @@
--- The attention list says how a corrected SKU map repairs a line: only the text of the view has changed.

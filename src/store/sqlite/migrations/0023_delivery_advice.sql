@@ -1,1 +1,0 @@
--- The attention list names the command that delivers a result again: only the text of the view has changed.

@@ -1,1 +1,0 @@
--- The attention list names the option that delivers a result to one sink again: only the text of the view has changed.

@@ -1,1 +1,0 @@
--- The view of the attention list says more clearly what a person can do: see `views/outbox_attention.sql`.

@@ -14,13 +14,9 @@ interface CheckedParts {
   readonly store: Store;
   readonly disk: { hasSpace(): Promise<boolean> };
   readonly progress: { health(): CheckStatus };
-  readonly intake: { status(): { readonly degraded: string | null } };
+  readonly folder: { status(): { readonly degraded: string | null } };
   readonly webhook: { health(): CheckStatus; details(): Readonly<Record<string, unknown>> | null } | null;
-  readonly reloader: { health(): CheckStatus } | null;
-  readonly apiClock: { read(): ClockReading };
-  readonly clock: Pick<Clock, 'monoMs'>;
-  /** The codes of a sandbox can be used by nobody. */
-  readonly isSandbox: boolean;
+  readonly submission: { readonly apiClock: { read(): ClockReading } };
 }
 
 const inClear = {
@@ -29,11 +25,15 @@ const inClear = {
 };
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
-export function healthChecks(parts: CheckedParts): HealthCheck[] {
-  const { store, disk, progress, intake, webhook, reloader, apiClock, isSandbox } = parts;
+export function healthChecks(
+  { store, disk, progress, folder, webhook, submission: { apiClock } }: CheckedParts,
+  reloader: { health(): CheckStatus } | null,
+  { clock, isSandbox }: { readonly clock: Pick<Clock, 'monoMs'>; readonly isSandbox: boolean },
+): HealthCheck[] {
+  // The codes of a sandbox can be used by nobody.
   const isClear = store.sealing.sealsWith === null && !isSandbox;
-  const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, parts.clock);
-  const pausedSinks = keptAnswer(() => shownSinks(store), countsKeptForMs, parts.clock);
+  const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, clock);
+  const pausedSinks = keptAnswer(() => shownSinks(store), countsKeptForMs, clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -44,7 +44,7 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
     { name: 'disk', readiness: true, check: async () => ((await disk.hasSpace()) ? 'pass' : 'fail') },
     // Whether an older copy of the database would be noticed at the next start.
     { name: 'progress_file', readiness: false, check: () => progress.health() },
-    { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
+    { name: 'folder', readiness: false, check: () => (folder.status().degraded === null ? 'pass' : 'fail') },
     ...(webhook === null
       ? []
       : [{ name: 'webhook', readiness: true, check: () => webhook.health(), details: () => webhook.details() }]),

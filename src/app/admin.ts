@@ -9,28 +9,19 @@ import { pausesShown } from '../admin/shown-pauses.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
 import type { CommandCalls } from '../ops/command-calls.ts';
-import type { Store } from '../store/store.ts';
-import type { BudgetGate } from '../submit/budget-gate.ts';
-import type { Dispatcher } from '../submit/dispatcher.ts';
 import { readCatalogue } from '../submit/read-catalogue.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
-import { commandSettings, performCalls, type Callers } from './commands.ts';
-import type { ConfigReloader } from './config-reloader.ts';
-import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
+import { commandSettings, performCalls } from './commands.ts';
+import type { ConfigReloader } from './reload.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/** The parts that health checks and commands reach. */
-interface AdminParts {
-  readonly store: Store;
-  readonly dispatcher: Dispatcher;
-  readonly gate: BudgetGate;
-  readonly callers: Omit<Callers, 'signal'>;
+/** What the admin server has besides the parts of the worker. */
+interface AdminDeps {
   /** Runs the commands that call others: the stop aborts them. */
   readonly calls: CommandCalls;
   readonly reloader: ConfigReloader | null;
   readonly checks: readonly HealthCheck[];
   readonly draining: () => boolean;
-  /** Wakes every loop for which a command may have left work. */
-  readonly notify: () => void;
 }
 
 /** The running admin server. */
@@ -40,12 +31,17 @@ export interface Admin extends HealthServer {
 }
 
 /** Starts the server that answers health checks and takes commands. */
-export async function startAdmin(deps: PartDeps, parts: AdminParts, current: CurrentConfig): Promise<Admin> {
+export async function startAdmin(
+  deps: PartDeps,
+  parts: WorkerParts,
+  own: AdminDeps,
+  current: CurrentConfig,
+): Promise<Admin> {
   const { config, clock, logger, version } = deps;
-  const { store, reloader, checks, draining } = parts;
+  const { reloader, checks, draining } = own;
   const { host, port } = config.admin.listen;
   const token = newControlToken();
-  const perform = performer(parts, deps, current);
+  const perform = performer(parts, own.calls, deps, current);
   const control = controlRoutes({
     token,
     host,
@@ -54,7 +50,7 @@ export async function startAdmin(deps: PartDeps, parts: AdminParts, current: Cur
     logger: logger.child({ component: 'control' }),
     perform,
   });
-  const pauses = pausesShown(store.read, clock);
+  const pauses = pausesShown(parts.store.read, clock);
   const health = {
     version,
     checks,
@@ -64,7 +60,7 @@ export async function startAdmin(deps: PartDeps, parts: AdminParts, current: Cur
     addMore: (routes: Hono) => {
       routes.route('/', control);
       // They check every path that is left, so they come last.
-      routes.route('/', adminPages(parts, deps, current, perform));
+      routes.route('/', adminPages(parts, own, deps, current, perform));
     },
     clock,
     logger: logger.child({ component: 'admin' }),
@@ -76,12 +72,12 @@ export async function startAdmin(deps: PartDeps, parts: AdminParts, current: Cur
 type Perform = (command: OperatorCommand) => Promise<CommandResult>;
 
 /** Performs a command, whoever sent it: the command line or a page. */
-function performer(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig): Perform {
-  const { store, dispatcher, callers, calls, notify } = parts;
+function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, current: CurrentConfig): Perform {
+  const { store, dispatcher, notify } = parts;
   const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
   return async (command) => {
     if (command.action === 'explain') return explain(queueSources(parts, deps, current), command.reference);
-    if (isCalling(command)) return await calls.run((signal) => performCalls({ ...callers, signal }, command));
+    if (isCalling(command)) return await calls.run((signal) => performCalls(parts, command, signal));
     const result = await performInWorker(worker, store, command, commandSettings(current.config), deps.clock);
     deps.logger.info(loggable(command), 'operator command performed');
     return result;
@@ -89,29 +85,29 @@ function performer(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig):
 }
 
 function adminPages(
-  parts: AdminParts,
+  parts: WorkerParts,
+  { calls, reloader, draining }: AdminDeps,
   deps: WorkerDeps,
   current: CurrentConfig,
   perform: Perform,
 ): ReturnType<typeof pageRoutes> {
   const { config, clock, version } = deps;
-  const { callers, calls, reloader, gate } = parts;
+  const { store, submission } = parts;
+  const { read } = store;
   const logger = deps.logger.child({ component: 'pages' });
   return pageRoutes({
     access: new PageAccess(() => current.config.admin, clock, logger),
     logger,
-    actions: (page, notices) =>
-      actionRoutes({ sources: { read: parts.store.read, clock }, perform, draining: parts.draining, page, notices }),
+    actions: (page, notices) => actionRoutes({ sources: { read, clock }, perform, draining, page, notices }),
     sources: {
-      read: parts.store.read,
+      read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
       callsPerMinute: () => {
-        const capacity = gate.usage().reduce((sum, { requests }) => sum + requests.capacity, 0);
+        const capacity = submission.gate.usage().reduce((sum, { requests }) => sum + requests.capacity, 0);
         return (capacity * 60_000) / config.wholesale.limits.windowMs;
       },
       readCatalogue: async (question) => {
-        const { catalogue } = callers;
-        const answer = await calls.run(async (signal) => await readCatalogue(catalogue, { ...question, signal }));
+        const answer = await calls.run(async (signal) => await readCatalogue(submission, { ...question, signal }));
         return { kind: 'catalogue', ...answer };
       },
       configInUse: () => reloader?.inUse ?? null,
@@ -125,12 +121,12 @@ function adminPages(
 }
 
 function queueSources(
-  { store, gate, callers }: AdminParts,
+  { store, submission: { gate, apiClock } }: WorkerParts,
   { clock }: WorkerDeps,
   { config }: CurrentConfig,
 ): QueueSources {
   const { maxUnknownOutcomes, concurrency } = config.submit;
-  const present = callers.apiClock.present();
+  const present = apiClock.present();
   const { sendingMinFreeBytes: minFreeBytes } = config.disk;
   const worker = { gate, concurrency, present };
   return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, minFreeBytes, worker };

@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
+import { runChecks, type HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
+import { AlertLoop } from '../results/alerts/alert-loop.ts';
 import { CallbackSink } from '../results/callback-sink.ts';
 import { CsvResults } from '../results/csv/csv-results.ts';
 import { CustomerTexts } from '../results/customer/customer-texts.ts';
@@ -12,16 +14,8 @@ import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../storefronts/write-back.ts';
 import type { Store } from '../store/store.ts';
-import { writtenShops } from './result-sinks.ts';
-import type { CurrentConfig, PartDeps } from './worker-deps.ts';
-
-/** The delivery of results, and what makes its sinks anew for another configuration. */
-export interface BuiltResults {
-  readonly results: WriteBack;
-  readonly csvResults: CsvResults;
-  readonly resultFolder: ResultFolder;
-  readonly sinksOf: (config: Config) => readonly Sink[];
-}
+import { writtenShops } from './open-outbox.ts';
+import type { BuiltResults, CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /**
  * Builds the delivery of results and creates their folder.
@@ -66,6 +60,24 @@ export function buildResults(
   ];
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);
-  const results = new WriteBack({ store, clock, random, logger, texts, onDeliveryEnded }, sinksOf(config));
-  return { results, csvResults, resultFolder, sinksOf };
+  const deliveries = new WriteBack({ store, clock, random, logger, texts, onDeliveryEnded }, sinksOf(config));
+  return { deliveries, csvResults, resultFolder, sinksOf };
+}
+
+/** Builds what posts alerts to each endpoint that is configured. */
+export async function buildAlerts(
+  { config, clock, random, version, logger: parent }: WorkerDeps,
+  store: Store,
+  checks: readonly HealthCheck[],
+): Promise<readonly AlertLoop[]> {
+  const { instance, alerts } = config;
+  await store.alerts.keep(alerts.map(({ name }) => name));
+  const logger = parent.child({ component: 'alerts' });
+  const failingChecks = async (): Promise<readonly string[]> =>
+    Object.entries(await runChecks(checks))
+      // A backup that failed is only a warning of health, but nobody looks there before it is needed.
+      .filter(([name, status]) => status === 'fail' || (name === 'upkeep' && status === 'warn'))
+      .map(([name]) => name);
+  const deps = { store, clock, random, logger, version, instance, failingChecks };
+  return alerts.map((settings) => new AlertLoop(settings, deps));
 }

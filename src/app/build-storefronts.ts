@@ -6,19 +6,14 @@ import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/submission.ts';
-import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
-
-/** The intake of the shops' orders that is in use. A reload replaces it. */
-export interface CurrentStorefronts {
-  intake: StorefrontIntake;
-}
+import type { CurrentConfig, CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /**
  * Builds the intake of the shops' orders, for their webhooks and for read-back.
  * @param onChanged called when the outbox has new lines, or lines were taken back
  */
 export function buildStorefronts(
-  deps: Pick<PartDeps, 'clock' | 'logger'> & Partial<Pick<PartDeps, 'metrics'>>,
+  deps: Pick<WorkerDeps, 'clock' | 'logger'> & Partial<Pick<PartDeps, 'metrics'>>,
   store: Store,
   config: Config,
   onChanged: () => void,

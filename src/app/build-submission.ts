@@ -2,7 +2,6 @@ import { usualTries } from '../core/decision/settlement.ts';
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/submission.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
-import type { AttemptDeps } from '../submit/attempt.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
 import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
@@ -10,7 +9,7 @@ import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
-import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, Submission, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
   const { timeouts, baseUrl, wire, ca } = config.wholesale;
@@ -24,8 +23,9 @@ export async function buildSubmission(
   deps: WorkerDeps,
   store: Store,
   wholesale: WholesaleClient,
+  apiClock: ApiClock,
   current: CurrentConfig,
-): Promise<AttemptDeps> {
+): Promise<Submission> {
   const { config, clock, random, logger } = deps;
   const { keys, limits } = config.wholesale;
   // A key that has another name now keeps the slots that it used under the old one.
@@ -38,6 +38,7 @@ export async function buildSubmission(
       limits,
       clock,
     ),
+    apiClock,
     lookups: new LookupCheck(store),
     pauses: new Pauses({
       store,
@@ -59,7 +60,7 @@ export async function buildSubmission(
 export function buildDispatcher(
   { config, metrics }: PartDeps,
   current: CurrentConfig,
-  submission: AttemptDeps,
+  submission: Submission,
   start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck; readonly rechecks: RecheckRule },
   onSettled: () => void,
 ): Dispatcher {

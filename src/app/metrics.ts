@@ -3,30 +3,25 @@ import type { GaugeSources } from '../admin/metrics/worker-gauges.ts';
 import { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import type { Config } from '../config/config.ts';
 import { newestBackupMs } from '../store/sqlite/backup.ts';
-import type { Store } from '../store/store.ts';
-import type { ApiClock } from '../submit/api-clock.ts';
-import type { BudgetGate } from '../submit/budget-gate.ts';
-import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
-import type { ConfigReloader } from './config-reloader.ts';
-import { resultSinks } from './result-sinks.ts';
+import type { Admin } from './admin.ts';
+import { resultSinks } from './open-outbox.ts';
+import type { ConfigReloader } from './reload.ts';
 import type { Upkeep } from './upkeep.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/** What the metrics are read from at each scrape. */
-interface MeasuredParts {
-  readonly store: Store;
-  readonly gate: BudgetGate;
-  readonly webhook: WebhookIntake | null;
-  readonly apiClock: ApiClock;
+/** The parts around the admin server that the metrics are read from, too. */
+interface MeasuredAdmin {
   readonly reloader: ConfigReloader | null;
   readonly checks: readonly HealthCheck[];
   readonly upkeep: Upkeep;
-  /** Callers that the admin server refused. */
-  readonly refusedByAdmin: () => ReadonlyMap<string, number>;
+  readonly admin: Admin;
 }
 
 /** The metrics of the worker. They count from the start on; `watchParts` tells them what to read at a scrape. */
-export function buildMetrics({ version, clock }: WorkerDeps, current: CurrentConfig): WorkerMetrics {
+export function buildMetrics(
+  { version, clock }: Pick<WorkerDeps, 'version' | 'clock'>,
+  current: CurrentConfig,
+): WorkerMetrics {
   const metrics = new WorkerMetrics({
     version,
     node: process.version,
@@ -38,12 +33,12 @@ export function buildMetrics({ version, clock }: WorkerDeps, current: CurrentCon
 }
 
 export function watchParts(
-  metrics: WorkerMetrics,
-  parts: MeasuredParts,
-  deps: WorkerDeps,
+  { metrics, clock }: PartDeps,
+  { store, submission, webhook }: WorkerParts,
+  { reloader, checks, upkeep, admin }: MeasuredAdmin,
   current: CurrentConfig,
 ): void {
-  const { store, gate, webhook, apiClock, reloader, checks, upkeep, refusedByAdmin } = parts;
+  const { gate, apiClock } = submission;
   const sources: GaugeSources = {
     read: store.read,
     pauses: () => store.submission.pauses.all(),
@@ -61,13 +56,13 @@ export function watchParts(
     }),
     clockAheadMs: () => apiClock.read().aheadMs,
     refusedCallers: () => ({
-      admin: refusedByAdmin(),
+      admin: admin.refusedCallers,
       ...(webhook === null ? {} : { webhook: webhook.refusedCallers }),
     }),
     reload: () => reloader?.last() ?? null,
     upkeep: () => upkeep.results,
     lastBackupMs: () => newestBackupMs(current.config.backup.folder),
-    nowMs: () => deps.clock.wallMs(),
+    nowMs: () => clock.wallMs(),
   };
   metrics.watch(sources);
 }

@@ -2,9 +2,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { progressFile, progressFilePath, type ProgressPort } from '../config/progress-file.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
+import { callbackSinkName } from '../results/callback-sink.ts';
+import type { Shop } from '../storefronts/settings.ts';
+import { writeBackName } from '../storefronts/write-back.ts';
+import { folderSinkName } from '../store/results/results.ts';
+import type { ResultSink } from '../store/sqlite/outbox.ts';
 import { openStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { resultSinks } from './result-sinks.ts';
 
 /**
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
@@ -35,3 +39,16 @@ export function openOutbox(
   });
   return { store, file: progressFile(progressFilePath(config, namespace)) };
 }
+
+/** The sinks to which the outbox makes results due. `buildResults` builds what delivers to each. */
+export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {
+  return [
+    { name: folderSinkName, sources: null },
+    ...results.callbacks.map(({ name, sources }) => ({ name: callbackSinkName(name), sources })),
+    ...writtenShops(intake.shops).map((shop) => ({ name: writeBackName(shop), sources: [shop.source] })),
+  ];
+}
+
+/** The shops into whose orders results are written. */
+export const writtenShops = (shops: readonly Shop[]): readonly Shop[] =>
+  shops.filter(({ rest, writeBack }) => rest !== null && writeBack !== null);

@@ -1,45 +1,32 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Config } from '../config/config.ts';
+import type { Logger } from 'pino';
+import type { Config, LoadedConfig } from '../config/config.ts';
+import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload-plan.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
-import type { FolderIntake } from '../intake/folder/folder-intake.ts';
-import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { setLogLevel } from '../ops/logger.ts';
-import type { Sink } from '../results/delivery-loop.ts';
-import type { WriteBack } from '../results/write-back.ts';
-import type { Store } from '../store/store.ts';
-import type { ReadBack } from '../storefronts/read-back/read-back.ts';
-import type { BudgetGate } from '../submit/budget-gate.ts';
-import type { Dispatcher } from '../submit/dispatcher.ts';
-import { buildStorefronts, type CurrentStorefronts } from './build-storefronts.ts';
-import { ConfigReloader } from './config-reloader.ts';
-import { resultSinks } from './result-sinks.ts';
-import type { CurrentConfig, PartDeps } from './worker-deps.ts';
+import { buildStorefronts } from './build-storefronts.ts';
+import { resultSinks } from './open-outbox.ts';
+import type { CurrentConfig, PartDeps, WorkerParts } from './worker-deps.ts';
 
-/** The parts that a reload changes. */
-interface ReloadedParts {
-  readonly store: Store;
-  readonly gate: BudgetGate;
-  readonly dispatcher: Dispatcher;
-  readonly folder: FolderIntake;
-  readonly webhook: WebhookIntake | null;
-  readonly storefronts: CurrentStorefronts;
-  readonly readBack: ReadBack;
-  readonly results: WriteBack;
-  readonly sinksOf: (config: Config) => readonly Sink[];
-  /** Wakes every loop for which a new line in the outbox is work. */
-  readonly notify: () => void;
-  /** Called in the moment in which the new configuration takes effect. */
-  readonly onUse: (next: Config) => void;
-}
-
-/** Builds the reload of the configuration. Null when the configuration cannot be read again. */
-export function buildReloader(deps: PartDeps, parts: ReloadedParts, current: CurrentConfig): ConfigReloader | null {
+/**
+ * Builds the reload of the configuration. Null when the configuration cannot be read again.
+ * @param onUse called in the moment in which the new configuration takes effect
+ */
+export function buildReloader(
+  deps: PartDeps,
+  parts: WorkerParts,
+  current: CurrentConfig,
+  onUse: (next: Config) => void,
+): ConfigReloader | null {
   const { config, reading } = deps;
   if (reading === undefined) return null;
   return new ConfigReloader({
     inUse: { config, values: reading.values, digests: reading.digests },
     load: reading.load,
-    prepare: async (next) => prepareConfig(deps, parts, current, next),
+    prepare: async (next) => {
+      const use = prepareConfig(deps, parts, current, next);
+      return () => use(() => onUse(next));
+    },
     logger: deps.logger.child({ component: 'config' }),
     nowMs: () => deps.clock.wallMs(),
   });
@@ -48,12 +35,12 @@ export function buildReloader(deps: PartDeps, parts: ReloadedParts, current: Cur
 /** Prepares everything that can fail with the new configuration. Returns the function that puts it to use. */
 function prepareConfig(
   deps: PartDeps,
-  parts: ReloadedParts,
+  parts: WorkerParts,
   current: CurrentConfig,
   next: Config,
-): () => Promise<void> {
+): (onUse: () => void) => Promise<void> {
   const { logger, clock } = deps;
-  const { store, gate, dispatcher, folder, webhook, storefronts, readBack, results, sinksOf, notify, onUse } = parts;
+  const { store, submission, dispatcher, folder, webhook, storefronts, readBack, results, notify } = parts;
   const useFolder = folder.prepare(next.intake.folder);
   // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
   const isSame = next.intake.webhook === null || hasSameEndpoints(next, current.config);
@@ -61,7 +48,7 @@ function prepareConfig(
   const useEndpoints = isSame ? null : webhook?.prepare(next.intake.webhook, intake);
   // Last, because it opens connections, and nothing closes them when a later preparation fails.
   const useShops = readBack.prepare(next.intake.shops);
-  return async () => {
+  return async (onUse) => {
     const { keys, limits } = next.wholesale;
     await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
     const givenUp = await store.results.useSinks(resultSinks(next), clock.wallMs());
@@ -69,7 +56,7 @@ function prepareConfig(
     const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
     // From here to the dispatcher nothing waits and nothing fails: no call sees a part of the change only.
     current.config = next;
-    gate.reload(
+    submission.gate.reload(
       keys.map((key) => key.name),
       limits,
       replaced,
@@ -77,9 +64,9 @@ function prepareConfig(
     storefronts.intake = intake;
     useEndpoints?.();
     useShops();
-    onUse(next);
+    onUse();
     useFolder();
-    results.use(sinksOf(next));
+    results.deliveries.use(results.sinksOf(next));
     setLogLevel(logger, next.log.level);
     await dispatcher.reload(next.submit);
     await readBack.flagStranded();
@@ -93,4 +80,79 @@ function hasSameEndpoints(left: Config, right: Config): boolean {
 
 function endpointsOf({ intake }: Config) {
   return [intake.webhook, intake.shops.map((shop) => ({ ...shop, rest: null, writeBack: null }))];
+}
+
+interface ReloadDeps {
+  readonly inUse: ConfigInUse;
+  /** Reads and checks the whole configuration. Throws CONFIG_INVALID with every mistake. */
+  readonly load: () => LoadedConfig;
+  /** Prepares everything that can fail, and returns the function that applies the change. Throws without any change. */
+  readonly prepare: (config: Config) => Promise<() => Promise<void>>;
+  readonly logger: Logger;
+  readonly nowMs: () => number;
+}
+
+/**
+ * Reads the configuration again while the worker runs. A change is applied as a whole or not at all: an invalid
+ * configuration is refused with the messages of `check-config`, and the one in use stays.
+ */
+export class ConfigReloader {
+  readonly #deps: ReloadDeps;
+  #inUse: ConfigInUse;
+  #refused = false;
+  #succeededAtMs: number;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: ReloadDeps) {
+    this.#deps = deps;
+    this.#inUse = deps.inUse;
+    this.#succeededAtMs = deps.nowMs();
+  }
+
+  /** Whether the last reload succeeded, and when one did last; at first, when the worker started. */
+  last(): { readonly succeeded: boolean; readonly succeededAtMs: number } {
+    return { succeeded: !this.#refused, succeededAtMs: this.#succeededAtMs };
+  }
+
+  /** `warn` after a refused reload, until the next reload succeeds. */
+  health(): 'pass' | 'warn' {
+    return this.#refused ? 'warn' : 'pass';
+  }
+
+  get inUse(): ConfigInUse {
+    return this.#inUse;
+  }
+
+  /**
+   * Waits for a reload that is under way.
+   * @param asked who asked for it, for the log
+   * @throws OrderSyncError CONFIG_INVALID when the new configuration is refused
+   */
+  reload(asked: string): Promise<ReloadReport> {
+    const turn = this.#turn.then(() => this.#reload(asked));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #reload(asked: string): Promise<ReloadReport> {
+    const { load, prepare, logger, nowMs } = this.#deps;
+    try {
+      const next = readUntilStable(load);
+      const plan = planReload(this.#inUse, next);
+      const { applied, needRestart, config, values, digests } = plan;
+      if (applied.length > 0) await (await prepare(config))();
+      this.#inUse = { config, values, digests };
+      this.#refused = false;
+      this.#succeededAtMs = nowMs();
+      for (const warning of next.warnings) logger.warn(warning);
+      const line = { asked, applied, need_restart: needRestart };
+      if (needRestart.length === 0) logger.info(line, applied.length === 0 ? 'reloaded: nothing changed' : 'reloaded');
+      else logger.warn(line, 'reloaded; the keys in need_restart take effect after a restart');
+      return { applied, needRestart, warnings: next.warnings };
+    } catch (error) {
+      this.#refused = true;
+      logger.error({ asked, err: error }, 'reload refused; the configuration in use stays');
+      throw error;
+    }
+  }
 }

@@ -1,41 +1,35 @@
 import { healthChecks } from '../admin/health-checks.ts';
 import type { HealthCheck } from '../admin/health-server.ts';
-import type { Config } from '../config/config.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
-import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
+import { CommandCalls } from '../ops/command-calls.ts';
 import { ContinuousClock } from '../ops/continuous-clock.ts';
 import { DiskGuard } from '../ops/disk-guard.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
-import { CommandCalls } from '../ops/command-calls.ts';
+import { Loop } from '../ops/loop.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
-import { ApiClock } from '../submit/api-clock.ts';
-import { ApiClockCheck } from '../submit/api-clock-check.ts';
-import { removeOldResults } from '../results/old-results.ts';
-import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
-import type { ReadBack } from '../storefronts/read-back/read-back.ts';
-import type { Dispatcher } from '../submit/dispatcher.ts';
-import { startAdmin } from './admin.ts';
-import { startAlerts } from './build-alerts.ts';
+import { ApiClock } from '../submit/api-clock.ts';
+import { ApiClockCheck } from '../submit/api-clock-check.ts';
+import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
+import { type Admin, startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
-import { type BuiltResults, buildResults } from './build-results.ts';
+import { buildAlerts, buildResults } from './build-results.ts';
 import { buildReadBack, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
-import { shredOldCodes } from './code-shredder.ts';
-import { NightlyJob } from './nightly-job.ts';
-import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { requireFolders } from './installed-folders.ts';
-import { openOutbox } from './open-outbox.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
-import { buildReloader } from './reload.ts';
-import { SealRotation } from './seal-rotation.ts';
-import { startUpkeep } from './start-upkeep.ts';
+import { nightlyJobs } from './nightly-jobs.ts';
+import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
+import { openOutbox } from './open-outbox.ts';
+import type { ProgressKeeper } from './progress-keeper.ts';
+import { buildReloader, type ConfigReloader } from './reload.ts';
+import { Upkeep } from './upkeep.ts';
 import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
-import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
 export interface RunningWorker {
   /** `host:port` of the admin server, as it listens. */
@@ -51,9 +45,37 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/** The parts in the order in which they stop. A part stops before those that it uses. */
+const stopOrder = [
+  'run file',
+  'alerts',
+  'admin server',
+  'upkeep',
+  'nightly jobs',
+  'API clock check',
+  'clock follower',
+  // Aborts the runs of read-back that operators asked for: the operator calls wait for them.
+  'read-back',
+  'operator calls',
+  'webhook',
+  'folder intake',
+  'dispatcher',
+  'CSV results',
+  'results',
+  'wholesale client',
+  'database watch',
+  'incarnation',
+  'progress file',
+  'store',
+] as const;
+
+type Life = Lifecycle<(typeof stopOrder)[number]>;
+
+const databaseCheckMs = 30_000;
+
 /**
- * Starts the worker, part by part: the outbox, what works on it, then the admin server. The parts stop in the opposite
- * order. Each registers its stop before it starts, so a start that fails releases everything that had started.
+ * Starts the worker, part by part: the outbox, what works on it, then the admin server. Each part registers its stop before
+ * it starts, so a start that fails releases everything that had started.
  *
  * When this resolves, every part has taken up what an earlier run left open. On a full disk it waits for space.
  */
@@ -61,7 +83,8 @@ export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
   for (;;) {
     try {
       await requireSpaceToStart(given.config);
-      return await startOnce(given);
+      const life: Life = new Lifecycle(stopOrder);
+      return await life.start(() => startOnce(given, life));
     } catch (error) {
       if (!failedForSpace(error)) throw error;
       await waitForSpace(given, error);
@@ -69,94 +92,70 @@ export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
   }
 }
 
-async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
-  const life = new Lifecycle();
-  return await life.start(async () => {
-    const clock = new ContinuousClock(given.clock);
-    const current: CurrentConfig = { config: given.config };
-    const deps: PartDeps = { ...given, clock, metrics: buildMetrics({ ...given, clock }, current) };
-    const outbox = await startOutbox(deps, life, clock, current);
-    const parts = await startParts(deps, life, outbox, current);
-    const clocks = await startClocks(deps, life, clock, parts);
-    const codes = await startCodeKeeping(deps, life, clock, parts);
-    const { admin, reloader } = await startAdminServer(deps, life, parts, current);
+async function startOnce(given: WorkerDeps, life: Life): Promise<RunningWorker> {
+  const clock = new ContinuousClock(given.clock);
+  const current: CurrentConfig = { config: given.config };
+  const deps: PartDeps = { ...given, clock, metrics: buildMetrics(given, current) };
 
-    const { store, watch, results, csvResults, dispatcher, folder, webhook } = parts;
-    const failing = [
-      dispatcher,
-      results,
-      csvResults,
-      folder,
-      watch,
-      ...codes,
-      ...clocks,
-      ...(webhook === null ? [] : [webhook]),
-    ];
-    const failed = Promise.race(failing.map((part) => part.failed));
-    failed.catch(() => undefined);
-    const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
-    const { upstream } = deps.config.wholesale;
-    deps.logger.info({ upstream, ...addresses, ...store.read.backlog() }, 'worker started');
-    return {
-      adminAddress: admin.address,
-      webhookAddress: webhook?.address ?? null,
-      store,
-      failed,
-      reload: reloader === null ? null : (asked) => reloader.reload(asked),
-      stop: () => life.stop(),
-    };
-  });
+  const outbox = await startOutbox(deps, life, current);
+  const parts = await startParts(deps, life, outbox, current);
+  const background = await startBackground(deps, life, parts);
+  const operatorCalls = new CommandCalls();
+  await life.push('operator calls', () => operatorCalls.stop());
+  await parts.readBack.start();
+
+  const { admin, reloader } = await startAdminServer(deps, life, parts, operatorCalls, current);
+  await announce(deps, life, admin);
+
+  const { store, dispatcher, results, folder, webhook } = parts;
+  const failing = [dispatcher, results.deliveries, results.csvResults, folder, outbox.watch, ...background];
+  if (webhook !== null) failing.push(webhook);
+  const failed = Promise.race(failing.map((part) => part.failed));
+  failed.catch(() => undefined);
+  const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
+  const { upstream } = deps.config.wholesale;
+  deps.logger.info({ upstream, ...addresses, ...store.read.backlog() }, 'worker started');
+  return {
+    adminAddress: admin.address,
+    webhookAddress: webhook?.address ?? null,
+    store,
+    failed,
+    reload: reloader === null ? null : (asked) => reloader.reload(asked),
+    stop: () => life.stop(),
+  };
 }
 
-/** Starts to seal again what other keys sealed, to shred codes and to remove files that were kept for long enough. */
-async function startCodeKeeping(
-  deps: WorkerDeps,
-  life: Lifecycle,
-  clock: ContinuousClock,
-  { store, apiClock, resultFolder }: Awaited<ReturnType<typeof startParts>>,
-): Promise<readonly { readonly failed: Promise<never> }[]> {
-  const { codesDays } = deps.config.retention;
-  const { keepDays } = deps.config.results;
-  const logger = deps.logger.child({ component: 'sealing' });
-  const rotation = new SealRotation({ sealing: store.sealing, clock, logger });
-  await life.push('seal rotation', () => rotation.stop());
-  rotation.start();
-  const jobs: NightlyJob[] = [];
-  const startJob = async (name: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-    const job = new NightlyJob(clock, run);
-    jobs.push(job);
-    await life.push(name, () => job.stop());
-    job.start();
-  };
-  if (codesDays !== null) {
-    const shredder = { store, clock, apiClock, logger, codesDays };
-    await startJob('code shredder', (signal) => shredOldCodes(shredder, signal));
-  }
-  if (keepDays !== null) {
-    const old = { store, clock, apiClock, logger: deps.logger.child({ component: 'results' }), folder: resultFolder };
-    await startJob('old results', (signal) => removeOldResults({ ...old, keepDays }, signal));
-  }
-  return [rotation, ...jobs];
+interface OpenOutbox {
+  readonly store: Store;
+  readonly progress: ProgressKeeper;
+  readonly watch: Loop;
+  readonly disk: DiskGuard;
+  readonly olderCopy: OlderCopyCheck;
+  readonly incarnationId: number;
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */
-async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousClock, current: CurrentConfig) {
-  const { config, version, logger } = deps;
+async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): Promise<OpenOutbox> {
+  const { config, version, logger, clock } = deps;
   const minFreeBytes = (): number => current.config.disk.minFreeBytes;
   const opened = openOutbox(config, config.init, minFreeBytes);
   const { store } = opened;
+  await life.push('store', () => store.close());
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
     logger.warn('delivered codes are stored in clear: there is no sealing key, see docs/sealing.md');
-  await life.push('store', () => store.close());
   if (config.init === 'never') requireFolders(config);
   await new ClockFollower({ store, clock, logger }).catchUp();
   const { progress } = await noticeOlderCopy(deps, opened);
   progress.start();
   await life.push('progress file', () => progress.stop());
-  const bootId = clock.bootId ?? null;
-  const incarnationId = await store.beginIncarnation({ bootId, version, nowMs: clock.wallMs() });
+  const incarnationId = await store.beginIncarnation({ bootId: clock.bootId ?? null, version, nowMs: clock.wallMs() });
   await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
-  const watch = watchDatabase(store, clock);
+  const checkDatabase = async (): Promise<number> => {
+    await store.checkHealth();
+    return databaseCheckMs;
+  };
+  const watch = new Loop({ clock, round: checkDatabase });
+  watch.start();
   await life.push('database watch', () => watch.stop());
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   const olderCopy = await buildOlderCopyCheck(deps, store, progress);
@@ -167,102 +166,65 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
     clock,
     logger: logger.child({ component: 'intake' }),
   });
-  return { store, progress, incarnationId, watch, olderCopy, disk, apiClock: new ApiClock(clock) };
+  return { store, progress, watch, disk, olderCopy, incarnationId };
 }
 
-/** Starts what works on the outbox, beginning with the results and ending with the intake. */
+/** Builds what works on the outbox, then starts it, beginning with the results and ending with the intake. */
 async function startParts(
   deps: PartDeps,
-  life: Lifecycle,
-  outbox: Awaited<ReturnType<typeof startOutbox>>,
+  life: Life,
+  { store, progress, disk, olderCopy, incarnationId }: OpenOutbox,
   current: CurrentConfig,
-) {
-  const { store, apiClock, disk } = outbox;
+): Promise<WorkerParts> {
+  const notified: { notify(): void }[] = [];
+  const notify = (): void => {
+    for (const part of notified) part.notify();
+  };
+  const apiClock = new ApiClock(deps.clock);
   const wholesale = buildWholesaleClient(deps, apiClock);
   await life.push('wholesale client', () => wholesale.close());
-
   const connections = new ShopConnections(deps);
-  const written = await startResults(deps, life, store, current, connections);
-  const { results } = written;
+  const results = buildResults(deps, store, current, connections);
+  const storefronts = { intake: buildStorefronts(deps, store, deps.config, notify) };
+  const readBack = buildReadBack(deps, store, storefronts, connections);
+  await life.push('read-back', () => readBack.stop());
+  const submission = await buildSubmission(deps, store, wholesale, apiClock, current);
+  const rechecks = recheckRule(current, (source) => readBack.notifyRecheck(source));
+  const dispatcher = buildDispatcher(deps, current, submission, { incarnationId, olderCopy, rechecks }, notify);
+  const folder = buildFolderIntake(deps, store, disk, notify);
+  notified.push(results.deliveries, dispatcher);
 
-  let webhook: WebhookIntake | null = null;
-  const onSettled = (): void => {
-    results.notify();
-    webhook?.notify();
-  };
-  const submission = { ...(await buildSubmission(deps, store, wholesale, current)), apiClock };
-  let readBack: ReadBack | null = null;
-  // What waits before read-back has started is found on disk by its start.
-  const rechecks = recheckRule(current, (source) => readBack?.notifyRecheck(source));
-  const dispatcher = buildDispatcher(deps, current, submission, { ...outbox, rechecks }, onSettled);
+  await life.push('results', () => results.deliveries.stop());
+  await results.deliveries.start();
+  await life.push('CSV results', () => results.csvResults.stop());
+  results.csvResults.start();
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
-
-  const onAccepted = (): void => {
-    dispatcher.notify();
-    results.notify();
-  };
-  const folder = buildFolderIntake(deps, store, disk, onAccepted);
   await life.push('folder intake', () => folder.stop());
   await folder.start();
-
-  const notify = (): void => {
-    onAccepted();
-    webhook?.notify();
-  };
-  const storefronts = { intake: buildStorefronts(deps, store, deps.config, notify) };
-  readBack = buildReadBack(deps, store, storefronts, connections);
-  webhook = await startWebhook(deps, store, storefronts.intake, onAccepted, readBack);
-  if (webhook !== null) await pushWebhookStop(life, webhook, dispatcher);
-  return {
-    ...outbox,
-    submission,
-    wholesale,
-    ...written,
-    dispatcher,
-    folder,
-    webhook,
-    storefronts,
-    readBack,
-    notify,
-    operatorCalls: await startReadBack(life, readBack),
-  };
+  const webhook = await startWebhook(deps, store, storefronts.intake, notify, readBack);
+  if (webhook !== null) {
+    notified.push(webhook);
+    // The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long.
+    await life.push('webhook', () => {
+      dispatcher.stop().catch(() => undefined);
+      return webhook.stop();
+    });
+  }
+  const using = { store, progress, disk, submission, dispatcher };
+  return { ...using, results, folder, webhook, storefronts, readBack, notify };
 }
 
-/** Starts to write results back. */
-async function startResults(
+/** Starts what nobody waits for: it follows the clocks, and seals, shreds and removes what was kept for long enough. */
+async function startBackground(
   deps: PartDeps,
-  life: Lifecycle,
-  store: Store,
-  current: CurrentConfig,
-  connections: ShopConnections,
-): Promise<BuiltResults> {
-  const built = buildResults(deps, store, current, connections);
-  await life.push('results', () => built.results.stop());
-  await built.results.start();
-  await life.push('CSV results', () => built.csvResults.stop());
-  built.csvResults.start();
-  return built;
-}
-
-/** The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long. */
-async function pushWebhookStop(life: Lifecycle, webhook: WebhookIntake, dispatcher: Dispatcher): Promise<void> {
-  await life.push('webhook', async () => {
-    dispatcher.stop().catch(() => undefined);
-    await webhook.stop();
-  });
-}
-
-/** Starts to move the stored times when the clock of this machine is set, and to compare it with that of the API. */
-async function startClocks(
-  { logger }: WorkerDeps,
-  life: Lifecycle,
-  clock: ContinuousClock,
-  parts: Awaited<ReturnType<typeof startParts>>,
-): Promise<readonly [ClockFollower, ApiClockCheck]> {
-  const { store, dispatcher, apiClock, submission, notify } = parts;
+  life: Life,
+  parts: WorkerParts,
+): Promise<readonly { readonly failed: Promise<never> }[]> {
+  const { clock, logger } = deps;
+  const { store, submission, dispatcher, notify } = parts;
   const onStep = async (stepMs: number): Promise<void> => {
-    apiClock.stepped(stepMs);
+    submission.apiClock.stepped(stepMs);
     await dispatcher.pausesChanged();
     notify();
   };
@@ -272,59 +234,51 @@ async function startClocks(
   const check = new ApiClockCheck(submission);
   await life.push('API clock check', () => check.stop());
   check.start();
-  return [follower, check];
+  const jobs = nightlyJobs(deps, parts);
+  for (const job of jobs) {
+    await life.push('nightly jobs', () => job.stop());
+    job.start();
+  }
+  return [follower, check, ...jobs];
 }
 
-/** Starts to read shops back. Returns the calls in which the commands of operators reach a shop or the API. */
-async function startReadBack(life: Lifecycle, readBack: ReadBack): Promise<CommandCalls> {
-  const operatorCalls = new CommandCalls();
-  await life.push('operator calls', () => operatorCalls.stop());
-  // Stops before the operator calls, because they wait for it: its stop aborts the runs that operators asked for.
-  await life.push('read-back', () => readBack.stop());
-  await readBack.start();
-  return operatorCalls;
-}
-
-/** Starts the admin server, and announces it to the command line in the run file. */
+/** Starts the admin server, the upkeep that its health shows, and the alerts. */
 async function startAdminServer(
   deps: PartDeps,
-  life: Lifecycle,
-  parts: Awaited<ReturnType<typeof startParts>>,
+  life: Life,
+  parts: WorkerParts,
+  calls: CommandCalls,
   current: CurrentConfig,
-) {
-  const { config, clock, version, pid } = deps;
-  const { store, submission, wholesale, folder, webhook, readBack, apiClock } = parts;
-  const { gate } = submission;
+): Promise<{ readonly admin: Admin; readonly reloader: ConfigReloader | null }> {
+  const { store, readBack } = parts;
   const readBackCheck: HealthCheck = { name: 'read_back', readiness: false, check: () => readBack.health() };
   const checks: HealthCheck[] = [];
-  const onUse = ({ intake }: Config): void => {
+  const showReadBack = ({ intake }: PartDeps['config']): void => {
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
-  const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
-  const isSandbox = config.wholesale.environment === 'sandbox';
-  const { disk, progress } = parts;
-  const checked = { store, clock, disk, progress, intake: folder, webhook, reloader, apiClock, isSandbox };
-  checks.push(...healthChecks(checked));
-  onUse(config);
-  const upkeep = await startUpkeep(deps, life, { store, checks });
+  const reloader = buildReloader(deps, parts, current, showReadBack);
+  const upkeep = new Upkeep({ ...deps, store, logger: deps.logger.child({ component: 'upkeep' }) });
+  const isSandbox = deps.config.wholesale.environment === 'sandbox';
+  checks.push(...healthChecks(parts, reloader, { clock: deps.clock, isSandbox }));
+  showReadBack(deps.config);
+  checks.push(upkeep.healthCheck);
+  await life.push('upkeep', () => upkeep.stop());
+  await upkeep.start();
 
-  const admin = await startAdmin(
-    deps,
-    {
-      ...parts,
-      gate,
-      callers: { readBack, catalogue: { ...submission, wholesale }, apiClock },
-      calls: parts.operatorCalls,
-      reloader,
-      checks,
-      draining: () => life.stopped,
-    },
-    current,
-  );
+  const draining = (): boolean => life.stopped;
+  const admin = await startAdmin(deps, parts, { calls, reloader, checks, draining }, current);
   await life.push('admin server', () => admin.close());
-  const refusedByAdmin = () => admin.refusedCallers;
-  watchParts(deps.metrics, { ...parts, gate, reloader, checks, upkeep, refusedByAdmin }, deps, current);
-  await startAlerts(deps, life, { store, checks });
+  watchParts(deps, parts, { reloader, checks, upkeep, admin }, current);
+  for (const alert of await buildAlerts(deps, store, checks)) {
+    await life.push('alerts', () => alert.stop());
+    alert.start();
+  }
+  return { admin, reloader };
+}
+
+/** Tells the command line where the worker listens. */
+async function announce(deps: PartDeps, life: Life, admin: Admin): Promise<void> {
+  const { config, clock, version, pid } = deps;
   await writeRunFile(config.dataDir, {
     pid,
     started_at: isoTime(clock.wallMs()),
@@ -333,5 +287,4 @@ async function startAdminServer(
     control_token: admin.token,
   });
   await life.push('run file', () => removeRunFile(config.dataDir, pid));
-  return { admin, reloader };
 }

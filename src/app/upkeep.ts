@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CheckStatus } from '../admin/health-server.ts';
+import type { CheckStatus, HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { isDiskFull } from '../ops/full-disk.ts';
@@ -50,6 +50,10 @@ export class Upkeep {
   constructor(deps: UpkeepDeps) {
     this.#deps = deps;
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
+  }
+
+  get healthCheck(): HealthCheck {
+    return { name: 'upkeep', readiness: false, check: () => this.health(), details: () => this.details() };
   }
 
   /** The last result of each task that has one. */

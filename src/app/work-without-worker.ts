@@ -61,12 +61,12 @@ async function performCallsWithoutWorker(
   const wholesale = buildWholesaleClient(deps, apiClock);
   const readBack = buildReadBack(deps, store, { intake }, new ShopConnections(deps));
   try {
-    const submission = await buildSubmission(deps, store, wholesale, { config });
+    const submission = await buildSubmission(deps, store, wholesale, apiClock, { config });
     const { gate } = submission;
     gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     const { signal } = new AbortController();
-    return await performCalls({ readBack, catalogue: { ...submission, wholesale }, apiClock, signal }, command);
+    return await performCalls({ readBack, submission }, command, signal);
   } finally {
     await readBack.stop();
     await wholesale.close();

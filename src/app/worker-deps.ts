@@ -1,7 +1,23 @@
 import type { Logger } from 'pino';
 import type { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
+import type { FolderIntake } from '../intake/folder/folder-intake.ts';
+import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
+import type { ContinuousClock } from '../ops/continuous-clock.ts';
+import type { DiskGuard } from '../ops/disk-guard.ts';
+import type { CsvResults } from '../results/csv/csv-results.ts';
+import type { Sink } from '../results/delivery-loop.ts';
+import type { ResultFolder } from '../results/result-folder.ts';
+import type { WriteBack } from '../results/write-back.ts';
 import type { Clock, Random } from '../core/clock.ts';
+import type { Store } from '../store/store.ts';
+import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
+import type { ApiClock } from '../submit/api-clock.ts';
+import type { AttemptDeps } from '../submit/attempt.ts';
+import type { Dispatcher } from '../submit/dispatcher.ts';
+import type { WholesaleClient } from '../wholesale/client.ts';
+import type { ProgressKeeper } from './progress-keeper.ts';
 
 /** Everything from outside that the worker is built from. */
 export interface WorkerDeps {
@@ -17,12 +33,49 @@ export interface WorkerDeps {
   readonly reading?: Pick<LoadedConfig, 'values' | 'digests'> & { readonly load: () => LoadedConfig };
 }
 
-/** The same, with what every part reports its events to. */
+/** The same, with the worker's own clock, and with what every part reports its events to. */
 export interface PartDeps extends WorkerDeps {
+  readonly clock: ContinuousClock;
   readonly metrics: WorkerMetrics;
 }
 
 /** The configuration in use. A reload replaces it: read it at each use. */
 export interface CurrentConfig {
   config: Config;
+}
+
+/** The intake of the shops' orders that is in use. A reload replaces it. */
+export interface CurrentStorefronts {
+  intake: StorefrontIntake;
+}
+
+/** The delivery of results, and what makes its sinks anew for another configuration. */
+export interface BuiltResults {
+  readonly deliveries: WriteBack;
+  readonly csvResults: CsvResults;
+  readonly resultFolder: ResultFolder;
+  readonly sinksOf: (config: Config) => readonly Sink[];
+}
+
+/** What all calls to the API share. */
+export interface Submission extends AttemptDeps {
+  readonly wholesale: WholesaleClient;
+  readonly apiClock: ApiClock;
+}
+
+/** The parts of a running worker that others reach: health, commands, pages, metrics and the reload. */
+export interface WorkerParts {
+  readonly store: Store;
+  readonly progress: ProgressKeeper;
+  readonly disk: DiskGuard;
+  readonly submission: Submission;
+  readonly dispatcher: Dispatcher;
+  readonly results: BuiltResults;
+  readonly folder: FolderIntake;
+  /** Null: it is not configured. */
+  readonly webhook: WebhookIntake | null;
+  readonly storefronts: CurrentStorefronts;
+  readonly readBack: ReadBack;
+  /** Wakes every loop: a line, a result or a pause in the outbox has changed. */
+  readonly notify: () => void;
 }

@@ -1,23 +1,30 @@
 /**
- * A stack of releasers: each part that starts pushes the function that stops it, and `stop` calls them in reverse order.
+ * What a running program has to release: each part registers the function that stops it, and `stop` calls these functions
+ * in the given order of names.
  *
- *   starting   parts push their releasers; when `start` fails, it releases them and throws
+ *   starting   parts register; when `start` fails, it releases what has started, and throws
  *   running    after `start`
  *   stopped    `stop` was called; every further `stop` waits for the same end
  *
- * When releasers fail, the others still run, and all failures are thrown together.
+ * When one of them fails, the others still run, and all failures are thrown together.
  */
-export class Lifecycle {
-  readonly #releasers: Releaser[] = [];
+export class Lifecycle<Name extends string = string> {
+  readonly #order: readonly Name[];
+  readonly #releasers: { readonly name: Name; readonly release: () => void | Promise<void> }[] = [];
   #stopping: Promise<void> | undefined;
 
-  /** Registers a releaser. Once `stop` has been called, it runs at once: nothing leaks. */
-  async push(name: string, release: () => void | Promise<void>): Promise<void> {
+  /** @param order the names of all parts, in the order in which they stop */
+  constructor(order: readonly Name[]) {
+    this.#order = order;
+  }
+
+  /** Registers how a part stops. Once `stop` has been called, it stops at once: nothing leaks. */
+  async push(name: Name, release: () => void | Promise<void>): Promise<void> {
     if (this.#stopping === undefined) this.#releasers.push({ name, release });
     else await release();
   }
 
-  /** Runs the start. When it fails, every pushed releaser runs before the failure is thrown. */
+  /** Runs the start. When it fails, everything that has started is released before the failure is thrown. */
   async start<T>(begin: () => Promise<T>): Promise<T> {
     try {
       return await begin();
@@ -34,7 +41,7 @@ export class Lifecycle {
     }
   }
 
-  /** Runs all releasers, once. Throws an AggregateError afterwards when some failed. */
+  /** Stops all parts, once. Throws an AggregateError afterwards when some failed. */
   stop(): Promise<void> {
     this.#stopping ??= this.#releaseAll();
     return this.#stopping;
@@ -46,7 +53,8 @@ export class Lifecycle {
 
   async #releaseAll(): Promise<void> {
     const failures: unknown[] = [];
-    for (const { name, release } of this.#releasers.toReversed()) {
+    const place = ({ name }: { readonly name: Name }): number => this.#order.indexOf(name);
+    for (const { name, release } of this.#releasers.toSorted((left, right) => place(left) - place(right))) {
       try {
         await release();
       } catch (error) {
@@ -55,9 +63,4 @@ export class Lifecycle {
     }
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} parts could not be stopped`);
   }
-}
-
-interface Releaser {
-  readonly name: string;
-  readonly release: () => void | Promise<void>;
 }

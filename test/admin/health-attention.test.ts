@@ -5,17 +5,18 @@ import { sealKey } from '../support/seal-keys.ts';
 import { Outbox } from '../support/outbox.ts';
 
 const checksOf = (store: Store, isSandbox: boolean, clock = { monoMs: () => 0 }) =>
-  healthChecks({
-    isSandbox,
-    store,
-    disk: { hasSpace: async () => true },
-    progress: { health: () => 'pass' },
-    intake: { status: () => ({ degraded: null }) },
-    webhook: null,
-    reloader: null,
-    apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) },
-    clock,
-  });
+  healthChecks(
+    {
+      store,
+      disk: { hasSpace: async () => true },
+      progress: { health: () => 'pass' },
+      folder: { status: () => ({ degraded: null }) },
+      webhook: null,
+      submission: { apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) } },
+    },
+    null,
+    { isSandbox, clock },
+  );
 
 it('warns while codes of production are stored in clear', async () => {
   const outbox = await Outbox.open();

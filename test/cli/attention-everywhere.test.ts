@@ -372,17 +372,18 @@ async function everywhere(place: Installation) {
 /** What the worker would answer, over the same routes. */
 async function inWorker(place: Installation) {
   const store = openOutbox(place);
-  const checks = healthChecks({
-    isSandbox: true,
-    store,
-    disk: { hasSpace: async () => true },
-    progress: { health: () => 'pass' },
-    intake: { status: () => ({ degraded: null }) },
-    webhook: null,
-    reloader: null,
-    apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) },
-    clock: { monoMs: () => 0 },
-  });
+  const checks = healthChecks(
+    {
+      store,
+      disk: { hasSpace: async () => true },
+      progress: { health: () => 'pass' },
+      folder: { status: () => ({ degraded: null }) },
+      webhook: null,
+      submission: { apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) } },
+    },
+    null,
+    { isSandbox: true, clock: { monoMs: () => 0 } },
+  );
   const routes = healthRoutes({ checks, draining: () => false, version: '0' });
   const health: { checks: Record<string, string>; details?: Record<string, unknown> } = JSON.parse(
     await (await routes.request('/healthz')).text(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resultSinks } from '../../src/app/result-sinks.ts';
+import { resultSinks } from '../../src/app/open-outbox.ts';
 import { load, minimal, mistakesOf } from './config-file.ts';
 
 const sandbox = minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox');

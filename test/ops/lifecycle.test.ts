@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Lifecycle } from '../../src/ops/lifecycle.ts';
 
-describe('the release stack', () => {
-  it('runs the releasers once, in reverse order, however often it is stopped', async () => {
-    const life = new Lifecycle();
+const order = ['folder', 'server', 'database', 'late'] as const;
+
+describe('the lifecycle', () => {
+  it('stops each part once, in the order of the names, however often it is stopped', async () => {
+    const life = new Lifecycle(order);
     const released: string[] = [];
     await life.push('database', () => void released.push('database'));
     await life.push('server', async () => void released.push('server'));
@@ -13,7 +15,7 @@ describe('the release stack', () => {
   });
 
   it('releases the started parts when the start fails, and throws the reason', async () => {
-    const life = new Lifecycle();
+    const life = new Lifecycle(order);
     const released: string[] = [];
     const start = life.start(async () => {
       await life.push('database', () => void released.push('database'));
@@ -24,7 +26,7 @@ describe('the release stack', () => {
   });
 
   it('runs every releaser although one fails, and then throws all failures', async () => {
-    const life = new Lifecycle();
+    const life = new Lifecycle(order);
     const released: string[] = [];
     await life.push('database', () => void released.push('database'));
     await life.push('server', () => {
@@ -40,7 +42,7 @@ describe('the release stack', () => {
   });
 
   it('throws both failures when the start and a releaser fail', async () => {
-    const life = new Lifecycle();
+    const life = new Lifecycle(order);
     const start = life.start(async () => {
       await life.push('server', () => {
         throw new Error('stuck');
@@ -51,7 +53,7 @@ describe('the release stack', () => {
   });
 
   it('runs a releaser at once when it is pushed after the stop', async () => {
-    const life = new Lifecycle();
+    const life = new Lifecycle(order);
     await life.stop();
     let released = false;
     await life.push('late', () => void (released = true));

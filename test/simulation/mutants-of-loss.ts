@@ -54,7 +54,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'an older copy calls the API at once',
-    file: 'app/after-loss.ts',
+    file: 'app/older-copy.ts',
     changes: [['const probeAtMs = nowMs + waitMs;', 'const probeAtMs = nowMs;']],
   },
   {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { beginAfterLoss } from '../../src/app/after-loss.ts';
+import { beginAfterLoss } from '../../src/app/older-copy.ts';
 import { Outbox } from '../support/outbox.ts';
 
 let box: Outbox;

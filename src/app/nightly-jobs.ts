@@ -1,0 +1,156 @@
+import type { Logger } from 'pino';
+import { sealAgain } from '../admin/seal-again.ts';
+import type { Clock } from '../core/clock.ts';
+import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
+import { Loop } from '../ops/loop.ts';
+import { onSchedule, type Schedule } from '../ops/schedule.ts';
+import { removeOldResults } from '../results/old-results.ts';
+import type { ShredCursor, ShredProgress, ShredRequest } from '../store/sealing/code-retention.ts';
+import type { Store } from '../store/store.ts';
+import type { ApiClock } from '../submit/api-clock.ts';
+import type { PartDeps, WorkerParts } from './worker-deps.ts';
+
+/** In UTC. */
+const schedule = '17 3 * * *';
+const longestWaitMs = 3_600_000;
+const sealedBetweenLogs = 10_000;
+const lookedAtOnce = 50;
+const shortestPauseMs = 2;
+const emptiedEveryMs = 1000;
+const dayMs = 86_400_000;
+
+/** Builds the jobs that run at each start and every night: codes are sealed and shredded, and old files removed. */
+export function nightlyJobs(
+  deps: PartDeps,
+  { store, submission: { apiClock }, results: { resultFolder } }: WorkerParts,
+): readonly NightlyJob[] {
+  const { clock, config } = deps;
+  const { codesDays } = config.retention;
+  const { keepDays } = config.results;
+  const logger = deps.logger.child({ component: 'sealing' });
+  const jobs = [new NightlyJob(clock, (signal) => sealCodes({ store, clock, logger }, signal))];
+  if (codesDays !== null) {
+    const shredder = { store, clock, apiClock, logger, codesDays };
+    jobs.push(new NightlyJob(clock, (signal) => shredOldCodes(shredder, signal)));
+  }
+  if (keepDays !== null) {
+    const folder = { folder: resultFolder, keepDays, logger: deps.logger.child({ component: 'results' }) };
+    jobs.push(new NightlyJob(clock, (signal) => removeOldResults({ store, clock, apiClock, ...folder }, signal)));
+  }
+  return jobs;
+}
+
+/** Runs a step at the start and every night, one at a time. */
+class NightlyJob {
+  readonly #loop: Loop;
+  #schedule: Schedule | null = null;
+  #isDue = true;
+
+  /** @param run stops early when the signal aborts */
+  constructor(clock: Clock, run: (signal: AbortSignal) => Promise<void>) {
+    const round = async (signal: AbortSignal): Promise<number> => {
+      if (this.#isDue) await run(signal);
+      this.#isDue = false;
+      if (!signal.aborted) this.#schedule ??= onSchedule(schedule, () => this.#notify());
+      return longestWaitMs;
+    };
+    this.#loop = new Loop({ clock, round });
+  }
+
+  /** Rejects when a run failed: the worker must stop. */
+  get failed(): Promise<never> {
+    return this.#loop.failed;
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** May be called again. */
+  async stop(): Promise<void> {
+    this.#schedule?.stop();
+    await this.#loop.stop();
+  }
+
+  #notify(): void {
+    this.#isDue = true;
+    this.#loop.notify();
+  }
+}
+
+interface SealingDeps {
+  readonly store: Pick<Store, 'sealing'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Seals what is in clear and what older keys have sealed. A worker that is killed meanwhile continues at its next start. */
+async function sealCodes({ store: { sealing }, clock, logger }: SealingDeps, signal: AbortSignal): Promise<void> {
+  const life = { clock, signal };
+  let sealed = 0;
+  let more = true;
+  while (more && !signal.aborted) {
+    const done = await repeatWhileDiskIsFull(() => sealAgain(sealing, clock, sealedBetweenLogs, signal), life);
+    ({ more } = done);
+    sealed += done.sealed;
+    if (done.unreadable.length > 0)
+      logger.error(
+        { references: done.unreadable.slice(0, 20), count: done.unreadable.length },
+        'sealed codes cannot be opened: they were damaged or moved',
+      );
+    if (more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'sealing codes with the first key');
+  }
+  if (sealed === 0) return;
+  await emptyLog({ sealing }, life);
+  if (!more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'all codes are sealed with the first key');
+}
+
+/** Until then the write-ahead log has the codes as they were. */
+async function emptyLog(
+  { sealing }: Pick<Store, 'sealing'>,
+  life: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  const isEmpty = (): Promise<boolean> => repeatWhileDiskIsFull(() => sealing.emptyLog(), life);
+  while (!life.signal.aborted && !(await isEmpty())) await life.clock.sleep(emptiedEveryMs, life.signal);
+}
+
+interface ShredderDeps {
+  readonly store: Pick<Store, 'codeRetention' | 'sealing'>;
+  readonly clock: Clock;
+  /** A clock that is wrong could shred what is new: then nothing is shredded. */
+  readonly apiClock: Pick<ApiClock, 'read'>;
+  readonly logger: Logger;
+  /** For how many days delivered codes are kept. */
+  readonly codesDays: number;
+}
+
+/** Shreds codes that were kept for long enough, in small steps. */
+async function shredOldCodes(deps: ShredderDeps, signal: AbortSignal): Promise<void> {
+  const { store, clock, apiClock, logger, codesDays } = deps;
+  if (apiClock.read().verdict === 'wrong') {
+    logger.warn('no codes are shredded, because the clock of this machine is wrong');
+    return;
+  }
+  const nowMs = clock.wallMs();
+  const request = {
+    nowMs,
+    beforeMs: nowMs - codesDays * dayMs,
+    reason: `kept for ${codesDays} days (retention.codes_days)`,
+  };
+  let shredded = 0;
+  let after: ShredCursor | null = null;
+  do {
+    const startMono = clock.monoMs();
+    const step: ShredRequest = { ...request, after, limit: lookedAtOnce };
+    const done: ShredProgress = await repeatWhileDiskIsFull(() => store.codeRetention.shredNext(step), {
+      clock,
+      signal,
+    });
+    shredded += done.shredded;
+    after = done.next;
+    await clock.sleep(Math.max(shortestPauseMs, clock.monoMs() - startMono), signal);
+  } while (after !== null && !signal.aborted);
+  if (shredded === 0) return;
+  await emptyLog(store, { clock, signal });
+  logger.info({ entries: shredded, days: codesDays }, 'codes were shredded');
+}

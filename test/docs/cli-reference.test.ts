@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { processContext } from '../../src/cli/context.ts';
 import { exitCodes } from '../../src/cli/errors.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { entryStates } from '../../src/core/entry/states.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 
@@ -47,9 +46,5 @@ describe('docs/cli.md', () => {
 
   it('has every exit code', () => {
     expect(firstCells('Exit codes').map(Number)).toEqual(Object.values(exitCodes));
-  });
-
-  it('has every state of an entry', () => {
-    expect(firstCells('States of an entry')).toEqual([...entryStates]);
   });
 });

@@ -2,14 +2,29 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /**
- * What `npm test` leaves to `npm run test:full`: whole workers as processes, many random runs, and tests that need real
- * time. A cheaper test of the same rules stands in `npm test`.
+ * What `npm test` leaves to `npm run test:full`. Cheaper tests of the same rules, and one worker that is killed
+ * (test/app/worker-process.test.ts), stand in `npm test`.
  */
 const long = [
+  // Whole workers and sandboxes as processes.
   'test/e2e/**/*.test.ts',
   'test/package/*.test.ts',
+  'test/**/*kill.test.ts',
+  'test/**/*{of,by}-worker.test.ts',
+  'test/storefronts/read-back/{source,unread,worker}.test.ts',
+  'test/sandbox/crash.test.ts',
+  'test/cli/sandbox*.test.ts',
+  'test/docs/restore.test.ts',
+  // Many random runs.
+  'test/fuzz/*.test.ts',
+  'test/**/*.property.test.ts',
+  'test/**/fuzz.test.ts',
+  'test/**/random-runs.test.ts',
+  'test/sandbox/{junk,properties}.test.ts',
   'test/simulation/many-seeds.test.ts',
+  // Real windows of time, and large files.
   'test/submit/budget-at-server.test.ts',
+  'test/intake/folder/{large-file,many-and-large}.test.ts',
 ];
 
 const simulation = ['test/simulation/**/*.test.ts'];

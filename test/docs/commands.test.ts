@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
 import { documentedCommands, examplesIn, projectRoot, type ShellCommand } from './shell-commands.ts';
 
 /*
  * Runs every command of the documentation, as it is written, in a copy of the project in which `npm start` is running.
- * Of a command that would install or test, only its script is checked. A command without a rule below fails the test.
+ * Commands of order-sync run in this process, one after the other. Of a command that would install or test, only its
+ * script is checked. A command without a rule below fails the test.
  */
 
 const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
@@ -24,12 +27,13 @@ function copyOfProject(): string {
   return folder;
 }
 
+/** Free ports, because other tests run on this machine. */
+const freePorts = { ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0', ORDER_SYNC__SANDBOX__LISTEN: '127.0.0.1:0' };
+
 const environment = {
   ...process.env,
+  ...freePorts,
   PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
-  // Free ports, because other tests run on this machine.
-  ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0',
-  ORDER_SYNC__SANDBOX__LISTEN: '127.0.0.1:0',
   npm_config_update_notifier: 'false',
 };
 
@@ -47,6 +51,24 @@ function run(command: string, cwd: string): Promise<Ran> {
     child.on('error', fail);
     child.on('close', (code) => done({ code, output: written }));
   });
+}
+
+/** Runs a command of order-sync in this process, as it would run in that folder with these variables. */
+async function runHere(command: string, cwd: string, variables: Readonly<Record<string, string>>): Promise<Ran> {
+  const words = command.replace(/ #.*/, '').match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? [];
+  const argv = words.map((word) => word.replace(/^(["'])(.*)\1$/, '$2')).slice(words[0] === 'npx' ? 2 : 1);
+  const before = process.cwd();
+  let written = '';
+  const stream = { write: (text: string) => void (written += text) };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  process.chdir(cwd);
+  try {
+    const code = await runCommandLine(argv, { stdout: stream, stderr: stream, clock: new SystemClock() });
+    return { code, output: written };
+  } finally {
+    process.chdir(before);
+    vi.unstubAllEnvs();
+  }
 }
 
 let folder: string;
@@ -116,13 +138,16 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
   { matches: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
 ];
 
-async function succeeds(command: string, cwd = folder): Promise<void> {
-  const found = await run(`command -v ${command.split(' ')[0] ?? ''}`, cwd);
+async function succeeds(command: string): Promise<void> {
+  if (/^(npx )?order-sync /.test(command)) return expectSuccess(command, await runHere(command, folder, freePorts));
+  const found = await run(`command -v ${command.split(' ')[0] ?? ''}`, folder);
   // A machine may lack these two programs. The pages say that the command needs them.
   if (found.code !== 0 && /^(sqlite3|curl) /.test(command)) return;
-  const ran = await run(command.replace(/^order-sync /, 'node bin/order-sync.js '), cwd);
-  const errors = ran.code === 0 ? '' : ran.output;
-  expect({ command, code: ran.code, errors }).toEqual({ command, code: 0, errors: '' });
+  expectSuccess(command, await run(command, folder));
+}
+
+function expectSuccess(command: string, { code, output: written }: Ran): void {
+  expect({ command, code, errors: code === 0 ? '' : written }).toEqual({ command, code: 0, errors: '' });
 }
 
 /** Asks the sandbox of the running demo, which listens on another port than on the pages. An error status fails. */
@@ -131,16 +156,14 @@ async function asksSandbox(command: string): Promise<void> {
   await succeeds(command.replace('http://127.0.0.1:8090', url).replace('curl -s ', 'curl -sf '));
 }
 
+/** In a new production installation, which has no sandbox. */
 async function inProduction(command: string): Promise<void> {
   const place = copyOfProject();
   try {
-    const prepare = `cp config/order-sync.example.yaml config/order-sync.yaml && echo sk-test > data/key`;
-    const key = 'ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE=data/key';
-    const noSandbox = 'unset ORDER_SYNC__SANDBOX__LISTEN';
-    await succeeds(
-      `${noSandbox} && ${prepare} && ${key} node bin/${command.replace('order-sync', 'order-sync.js')}`,
-      place,
-    );
+    cpSync(join(place, 'config/order-sync.example.yaml'), join(place, 'config/order-sync.yaml'));
+    writeFileSync(join(place, 'data/key'), 'sk-test');
+    const key = { ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE: 'data/key' };
+    expectSuccess(command, await runHere(command, place, { ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0', ...key }));
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
@@ -155,7 +178,7 @@ describe('the documentation', () => {
     expect(shown).toContain('npm ci && npm test');
   });
 
-  it.concurrent.each(commands)('shows a command in $page that works: $text', async (command) => {
+  it.each(commands)('shows a command in $page that works: $text', async (command) => {
     const rule = rules.find(({ matches }) => matches.test(command.text));
     expect(rule, 'this command has no rule').toBeDefined();
     await rule?.check(command);

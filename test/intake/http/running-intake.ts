@@ -1,13 +1,17 @@
 import { pino } from 'pino';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
 import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { openApiDocument } from '../../../src/intake/http/openapi.ts';
+import { OpenApiDocument } from '../../support/openapi-document.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { boundToken, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
+
+const document = new OpenApiDocument(openApiDocument('0.0.0'));
 
 export interface IntakeChanges {
   readonly limits?: Partial<WebhookSettings['limits']>;
@@ -87,7 +91,13 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
     const init = { method, headers, ...(body === undefined ? {} : { body }) };
     const response = await fetch(`${url}${path}`, init);
     const text = await response.text();
-    return { status: response.status, headers: response.headers, json: isJson(response) ? JSON.parse(text) : text };
+    const { status } = response;
+    const answer = isJson(response) ? JSON.parse(text) : text;
+    const contentType = response.headers.get('content-type');
+    // Whatever a test asks: each answer of a documented route is as the document says.
+    if (document.knows(method, path))
+      expect(document.violations({ method, path, status, contentType, answer }, false)).toEqual([]);
+    return { status, headers: response.headers, json: answer };
   };
   return {
     outbox,

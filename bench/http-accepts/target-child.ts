@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { pgBossClass } from './pg-boss.ts';
 import type { Web } from '../../src/intake/http/admission.ts';
 import type { WebhookSettings } from '../../src/intake/http/settings.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
@@ -15,11 +14,9 @@ import { openStore } from '../../src/store/sqlite-store.ts';
 
 /** The target of the orders, in a process of its own: our intake, or another route of the same server. */
 const start = z.object({
-  kind: z.enum(['intake', 'no-op', 'bullmq', 'pg-boss']),
+  kind: z.enum(['intake', 'no-op']),
   folder: z.string(),
   token: z.string(),
-  redisPort: z.number().nullable(),
-  postgresUrl: z.string().nullable(),
 });
 
 const clock = new SystemClock();
@@ -68,10 +65,10 @@ async function intake(folder: string, token: string): Promise<string> {
   return address;
 }
 
-async function route(answer: (body: unknown) => Promise<unknown>, readsBody: boolean): Promise<string> {
+/** Reads nothing and writes nothing. */
+async function noOp(): Promise<string> {
   const app = new Hono<Web>();
-  if (readsBody) app.post('/v1/orders', async (context) => context.json(await answer(await context.req.json()), 202));
-  else app.post('/v1/orders', async (context) => context.json(await answer(null), 202));
+  app.post('/v1/orders', (context) => context.json({ status: 'accepted' }, 202));
   const { address } = await startWebhookServer(
     async (request, bindings) => await app.fetch(request, bindings),
     { listen, limits },
@@ -80,42 +77,8 @@ async function route(answer: (body: unknown) => Promise<unknown>, readsBody: boo
   return address;
 }
 
-async function bullMq(port: number): Promise<string> {
-  // Imported here: the modules of one target would change the figures of the others.
-  const { Queue } = await import('bullmq');
-  const queue = new Queue('orders', { connection: { host: '127.0.0.1', port, maxRetriesPerRequest: null } });
-  await queue.waitUntilReady();
-  return await route(async (body) => ({ id: (await queue.add('order', body)).id }), true);
-}
-
-async function pgBoss(url: string): Promise<string> {
-  const PgBoss = await pgBossClass();
-  if (PgBoss === null) throw new Error('pg-boss is not installed');
-  const boss = new PgBoss({ connectionString: url, max: 20, supervise: false, schedule: false });
-  await boss.start();
-  await boss.createQueue('orders');
-  return await route(async (body) => {
-    if (typeof body !== 'object' || body === null) throw new TypeError('an order is an object');
-    return { id: await boss.send('orders', body) };
-  }, true);
-}
-
-async function target(given: z.infer<typeof start>): Promise<string> {
-  switch (given.kind) {
-    case 'intake':
-      return await intake(given.folder, given.token);
-    case 'no-op':
-      return await route(async () => ({ status: 'accepted' }), false);
-    case 'bullmq':
-      if (given.redisPort === null) throw new Error('BullMQ needs Redis');
-      return await bullMq(given.redisPort);
-    case 'pg-boss':
-      if (given.postgresUrl === null) throw new Error('pg-boss needs PostgreSQL');
-      return await pgBoss(given.postgresUrl);
-  }
-}
-
 process.once('disconnect', () => process.exit(0));
 const [first] = await once(process, 'message');
-const address = await target(start.parse(first));
+const { kind, folder, token } = start.parse(first);
+const address = kind === 'intake' ? await intake(folder, token) : await noOp();
 process.send?.({ port: Number(address.split(':').at(-1)) });

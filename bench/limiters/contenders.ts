@@ -1,6 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import Bottleneck from 'bottleneck';
-import { Queue, Worker } from 'bullmq';
 import PQueue from 'p-queue';
 import { Pool } from 'undici';
 import * as z from 'zod';
@@ -10,7 +8,7 @@ import * as z from 'zod';
  * gets, as JSON, the contender, the address and the references to buy. A rate-limited call waits as long as the server
  * asks and then takes the limiter again, which is more than many users would write.
  */
-const { contender, url, keyValue, references, windowMs, orders, redisPort } = z
+const { contender, url, keyValue, references, windowMs, orders } = z
   .object({
     contender: z.string(),
     url: z.string(),
@@ -18,7 +16,6 @@ const { contender, url, keyValue, references, windowMs, orders, redisPort } = z
     references: z.array(z.string()),
     windowMs: z.number(),
     orders: z.number(),
-    redisPort: z.number().nullable(),
   })
   .parse(JSON.parse(process.argv[2] ?? '{}'));
 
@@ -51,33 +48,6 @@ async function through(schedule: Schedule): Promise<void> {
   await Promise.all(references.map(one));
 }
 
-/** Jobs stay in Redis: only the first start adds them. */
-async function throughBullMq(port: number): Promise<void> {
-  const connection = { host: '127.0.0.1', port, maxRetriesPerRequest: null };
-  const name = `orders-${keyValue}`;
-  const queue = new Queue(name, { connection });
-  await queue.addBulk(references.map((reference) => ({ name: 'order', data: { reference } })));
-  const worker = new Worker<{ reference: string }>(
-    name,
-    async (job) => {
-      const waitMs = await buy(job.data.reference);
-      if (waitMs === null) return;
-      await worker.rateLimit(waitMs);
-      throw Worker.RateLimitError();
-    },
-    // Locks and the check for stalled jobs are shorter than their default of 30 s: a restart must not wait for them.
-    {
-      connection,
-      concurrency: 20,
-      limiter: { max: orders, duration: windowMs },
-      lockDuration: 3000,
-      stalledInterval: 3000,
-    },
-  );
-  worker.on('error', (error) => process.stderr.write(`${error.message}\n`));
-  await Promise.withResolvers<never>().promise;
-}
-
 const plain = new PQueue({ intervalCap: orders, interval: windowMs });
 const strict = new PQueue({ intervalCap: orders, interval: windowMs, strict: true });
 
@@ -87,24 +57,6 @@ switch (contender) {
     break;
   case 'p-queue strict':
     await through((call) => strict.add(call));
-    break;
-  case 'Bottleneck reservoir': {
-    const limiter = new Bottleneck({
-      reservoir: orders,
-      reservoirRefreshAmount: orders,
-      reservoirRefreshInterval: windowMs,
-    });
-    await through((call) => limiter.schedule(call));
-    break;
-  }
-  case 'Bottleneck minTime': {
-    const limiter = new Bottleneck({ minTime: windowMs / orders });
-    await through((call) => limiter.schedule(call));
-    break;
-  }
-  case 'BullMQ':
-    if (redisPort === null) throw new Error('BullMQ needs Redis');
-    await throughBullMq(redisPort);
     break;
   default:
     throw new Error(`there is no contender ${contender}`);

@@ -8,7 +8,6 @@ import { goal, type Row } from '../support/row.ts';
 import { keyValueOf, richAccount, startSandbox, type SandboxProcess } from '../support/sandbox.ts';
 import type { KeyReport } from '../support/key-report.ts';
 import { csvOf, kill, WorkerFolder } from '../support/worker.ts';
-import { startRedis } from './redis.ts';
 
 /** The limits of Spec 8 with a tenth of the window: 20 orders and 60 requests in any 6 s, counted as a sliding log. */
 const windowMs = 6000;
@@ -19,14 +18,13 @@ const killAfterMs = 2500;
 const giveUpMs = 90_000;
 
 const ours = 'order-sync';
-const contenders = [ours, 'p-queue', 'p-queue strict', 'Bottleneck reservoir', 'Bottleneck minTime', 'BullMQ'] as const;
+const contenders = [ours, 'p-queue', 'p-queue strict'] as const;
 type Contender = (typeof contenders)[number];
 type Mode = keyof typeof backlog;
 
 interface Place {
   readonly folder: string;
   readonly sandbox: SandboxProcess;
-  readonly redisPort: number | null;
 }
 
 const accountOf = (contender: Contender, mode: Mode): string =>
@@ -54,16 +52,13 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
   }
   const all = Array.from({ length: count }, (_, index) => `${account}-${index}`);
   return (left) => {
-    const references = contender === 'BullMQ' && left !== null ? [] : (left ?? all);
-    const { redisPort, sandbox } = place;
     const given = {
       contender,
-      url: sandbox.url,
+      url: place.sandbox.url,
       keyValue: keyValueOf(account),
-      references,
+      references: left ?? all,
       windowMs,
       orders: limits.orders,
-      redisPort,
     };
     const file = join(import.meta.dirname, 'contenders.ts');
     return spawn(process.execPath, [file, JSON.stringify(given)], { stdio: ['ignore', 'inherit', 'inherit'] });
@@ -117,7 +112,6 @@ function rowOf(contender: Contender, mode: Mode, found: KeyReport): Row {
 export async function measure(): Promise<readonly Row[]> {
   const modes: readonly Mode[] = ['steady', 'killed'];
   return await withFolder(async (folder) => {
-    const redis = await startRedis(folder, { durable: false });
     const sandbox = await startSandbox(folder, {
       limits: { ...limits, model: 'sliding_log' },
       latency: { before_ms: [10, 120], after_ms: [5, 60] },
@@ -127,19 +121,13 @@ export async function measure(): Promise<readonly Row[]> {
     try {
       for (const mode of modes) {
         for (const contender of contenders) {
-          if (contender === 'BullMQ' && redis === null) {
-            const result = 'SKIPPED: there is no redis-server here';
-            rows.push({ bench: 'limiters', what: `${contender}, ${mode}`, result, ratio: '', goal: '' });
-            continue;
-          }
           process.stderr.write(`  ${contender}, ${mode}\n`);
-          const found = await drain(contender, mode, { folder, sandbox, redisPort: redis?.port ?? null });
+          const found = await drain(contender, mode, { folder, sandbox });
           rows.push(rowOf(contender, mode, found));
         }
       }
     } finally {
       await sandbox.close();
-      await redis?.stop();
     }
     return rows;
   });

@@ -5,7 +5,7 @@ import type { Shop } from '../storefronts/settings.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
-import type { RecheckRule } from '../store/submission/submission.ts';
+import type { RecheckRule } from '../store/submission/attempt.ts';
 import type { CurrentConfig, CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { usualTries } from '../core/decision/settlement.ts';
 import type { Store } from '../store/store.ts';
-import type { RecheckRule } from '../store/submission/submission.ts';
+import type { RecheckRule } from '../store/submission/attempt.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { afterLossMs, olderCopyPause } from '../core/decision/after-loss.ts';
 import { reasonForOlderCopy } from '../core/outbox-progress.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
-import type { AfterLossRequest } from '../store/operator/operator.ts';
+import type { AfterLossRequest } from '../store/submission/after-loss.ts';
 import type { Store } from '../store/store.ts';
 import { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';

@@ -26,16 +26,7 @@ import { SqliteUpkeepResults } from './sqlite/sqlite-upkeep-results.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
-import { Rechecks } from './storefronts/rechecks.ts';
-import { ShopHolds } from './storefronts/shop-holds.ts';
-import { AfterLoss } from './submission/after-loss.ts';
-import { SqliteSubmission } from './submission/sqlite-submission.ts';
-import { SqliteBudget } from './submission/budget.ts';
-import { EntryChanges } from './submission/entry-changes.ts';
-import { SqlitePauses } from './submission/pauses.ts';
-import { ConnectorCanary } from './submission/connector-canary.ts';
-import { Replacements } from './submission/replacements.ts';
-import { SettlementDelays } from './submission/settlement-delays.ts';
+import { Submission } from './submission/submission.ts';
 import { SqliteStoredTimes } from './time/sqlite-stored-times.ts';
 
 export interface StoreOptions {
@@ -55,7 +46,7 @@ export interface StoreOptions {
 class SqliteStore implements Store {
   readonly intake: SqliteIntake;
   readonly storefronts: SqliteStorefronts;
-  readonly submission: SqliteSubmission;
+  readonly submission: Submission;
   readonly results: SqliteResults;
   readonly operator: SqliteOperator;
   readonly times: SqliteStoredTimes;
@@ -80,7 +71,6 @@ class SqliteStore implements Store {
       sinks: options.sinks,
       delaysAreOfThisRun: false,
     };
-    const { namespace, units } = outbox;
     this.#path = options.path;
     this.#database = database;
     this.#lock = lock;
@@ -89,31 +79,15 @@ class SqliteStore implements Store {
     this.read = new OutboxReader(database, outbox);
     this.alerts = new Alerts(database);
     this.upkeep = new SqliteUpkeepResults(database);
-    const pauses = new SqlitePauses(database);
-    const replacements = new Replacements(outbox);
-    const entries = new EntryChanges(outbox, replacements);
-    const parts = {
-      namespace,
-      units,
-      results: this.results,
-      afterLoss: new AfterLoss(database),
-      entries,
-      replacements,
-      shopHolds: new ShopHolds(database, entries),
-      rechecks: new Rechecks(database),
-      lines: new LineTable(outbox),
-      pauses,
-      canary: new ConnectorCanary(database, pauses),
-      settlementDelays: new SettlementDelays(database),
-    };
-    this.intake = new SqliteIntake(database, parts);
-    this.storefronts = new SqliteStorefronts(database, parts);
-    this.submission = new SqliteSubmission(database, { ...parts, budget: new SqliteBudget(database, parts) });
-    this.operator = new SqliteOperator(database, parts);
-    this.times = new SqliteStoredTimes(database, parts);
-    this.sealing = new SqliteSealing(database, units);
-    this.codeReads = new SqliteCodeReads(database, parts);
-    this.codeRetention = new SqliteCodeRetention(database, parts);
+    this.submission = new Submission(outbox);
+    const parts = { results: this.results, lines: new LineTable(outbox) };
+    this.intake = new SqliteIntake(outbox, parts);
+    this.storefronts = new SqliteStorefronts(outbox, parts);
+    this.operator = new SqliteOperator(outbox, parts);
+    this.times = new SqliteStoredTimes(database);
+    this.sealing = new SqliteSealing(database, outbox.units);
+    this.codeReads = new SqliteCodeReads(database, outbox);
+    this.codeRetention = new SqliteCodeRetention(database, outbox);
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {

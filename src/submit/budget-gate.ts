@@ -2,7 +2,7 @@ import { BudgetWindow } from '../core/budget/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { isThrottled, throttledDistanceMs, throttleAfterSurprise, type Throttle } from '../core/budget/throttle.ts';
-import type { BudgetSlot, KeyBackOff } from '../store/submission/submission.ts';
+import type { BudgetSlot, KeyBackOff } from '../store/submission/budget.ts';
 import type { BudgetLimits } from './settings.ts';
 
 /** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import type { AttemptClaim, OpenAttempt, RecheckRule } from '../store/submission/submission.ts';
+import type { AttemptClaim, OpenAttempt, RecheckRule } from '../store/submission/attempt.ts';
 import { presentTime } from './api-clock.ts';
 import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';

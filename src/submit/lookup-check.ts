@@ -8,7 +8,7 @@ import {
   type Operation,
 } from '../core/order/operation.ts';
 import type { Store } from '../store/store.ts';
-import type { LookupProof } from '../store/submission/submission.ts';
+import type { LookupProof } from '../store/submission/lookup-proofs.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 

@@ -6,7 +6,8 @@ import { evidenceRule } from '../core/scopes/evidence.ts';
 import { judgeCall, trialDelayMs, type EndedCall } from '../core/scopes/judge-call.ts';
 import { keyScope, scopeFrom, type EntryScopes } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
-import type { Pause, ScopeChange, ScopeFindings } from '../store/submission/submission.ts';
+import type { Pause } from '../store/submission/pauses.ts';
+import type { ScopeChange, ScopeFindings } from '../store/submission/attempt.ts';
 
 interface TrialDelays {
   readonly firstMs: number;

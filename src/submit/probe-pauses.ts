@@ -1,7 +1,7 @@
 import { olderCopyPause } from '../core/decision/after-loss.ts';
 import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
-import type { Pause } from '../store/submission/submission.ts';
+import type { Pause } from '../store/submission/pauses.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 

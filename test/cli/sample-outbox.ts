@@ -6,7 +6,7 @@ import { readReferenceSecret } from '../../src/config/reference-secret.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { OpenAttempt } from '../../src/store/submission/attempt.ts';
 import { nowMs, type Installation } from './installation.ts';
 
 export const startMs = nowMs - 3_600_000;

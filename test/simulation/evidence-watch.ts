@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { lookedUpAs, type LookedUp } from '../../src/core/order/operation.ts';
-import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import type { Invariant } from './invariants.ts';
 
 /** How many entries must have shown what, before a scope is paused because of it. Written down a second time. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { OpenAttempt } from '../../src/store/submission/attempt.ts';
 import type { Invariant } from './invariants.ts';
 
 /** A product with so many unknown outcomes gets no call for another entry; one that was never sold has no more under way. */

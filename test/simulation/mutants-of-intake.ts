@@ -147,7 +147,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     file: 'store/intake/sqlite-intake.ts',
     changes: [
       [
-        'const unsent = rows.filter((row) => this.#afterLoss.isSurelyUnsent(row));',
+        'const unsent = rows.filter((row) => isSurelyUnsent(this.#database, row));',
         "const unsent = rows.filter((row) => row.state === 'pending' || row.state === 'waiting' || row.state === 'unknown');",
       ],
     ],

@@ -24,8 +24,8 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'after a loss the replacement is not looked up',
-    file: 'store/submission/sqlite-submission.ts',
-    changes: [['isReplacement ? this.#replacements.firstReferenceOf(row) : null', 'null']],
+    file: 'store/submission/submission.ts',
+    changes: [["entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null", 'null']],
   },
   {
     name: 'after a loss an order ends because its replacement is absent',
@@ -60,6 +60,6 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'an older copy believes what it knew of unknown outcomes',
     file: 'store/submission/after-loss.ts',
-    changes: [['this.#database.exec(restartRecovery);', '']],
+    changes: [['restartRecovery(database).run();', '']],
   },
 ];

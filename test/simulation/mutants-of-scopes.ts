@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 const evidence = 'core/scopes/evidence.ts';
 const exposure = 'core/scopes/exposure.ts';
 const judge = 'core/scopes/judge-call.ts';
-const lanes = 'store/submission/paused-scopes.ts';
+const lanes = 'store/submission/pauses.ts';
 const kept = 'store/submission/scope-evidence.ts';
 const canary = 'store/submission/connector-canary.ts';
 const pauses = 'submit/pauses.ts';
@@ -68,12 +68,12 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'a trial that failed is repeated at once',
     file: kept,
-    changes: [['for (const { scope, probeAtMs } of postpone) this.#pauses.postpone(scope, probeAtMs);', '']],
+    changes: [['for (const { scope, probeAtMs } of postpone) postponeProbe(database, scope, probeAtMs);', '']],
   },
   {
     name: 'a pause that evidence asks for is not recorded',
     file: kept,
-    changes: [['for (const pause of open) this.#pauses.record({ ...pause, nowMs });', '']],
+    changes: [['for (const pause of open) recordPause(database, { ...pause, nowMs });', '']],
   },
   {
     name: 'a paused product is sent',
@@ -152,12 +152,12 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'the first orders of a family are not limited',
     file: canary,
-    changes: [["this.#connector === '' || this.#proven.has(family)", "this.#connector !== '-'"]],
+    changes: [["connector === '' || readMeta(database, provenName(family)) === connector", "connector !== '-'"]],
   },
   {
     name: 'a delivered order does not lift the limit of its family',
-    file: 'store/submission/sqlite-submission.ts',
-    changes: [["if (settlement.state === 'fulfilled') this.#canary.proveByOrder(row.operation, nowMs);", '']],
+    file: 'store/submission/submission.ts',
+    changes: [["if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);", '']],
   },
   {
     name: 'lookups have no share of the places for calls',

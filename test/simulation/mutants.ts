@@ -163,8 +163,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the entry is not marked as sending before the call',
-    file: 'store/submission/sqlite-submission.ts',
-    changes: [['if (request !== null) this.#startSending(row, request, claim);', '']],
+    file: 'store/submission/submission.ts',
+    changes: [['if (request !== null) startSending(database, row, request, claim);', '']],
   },
   {
     name: 'a retry has a new reference',
@@ -360,7 +360,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a scope that a person paused is sent',
-    file: 'store/submission/paused-scopes.ts',
+    file: 'store/submission/pauses.ts',
     changes: [['if (paused.all.has(family) ||', 'if (']],
   },
   {

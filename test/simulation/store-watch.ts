@@ -1,7 +1,7 @@
 import type { RecoveryStage } from '../../src/core/entry/states.ts';
 import { familyOf, lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/operation.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';
 import { EvidenceWatch } from './evidence-watch.ts';

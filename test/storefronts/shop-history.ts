@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import { hasCode } from '../../src/core/order-sync-error.ts';
 import { close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
-import type { OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { OpenAttempt } from '../../src/store/submission/attempt.ts';
 import type { EntryNow, HistoryOutbox } from './history-outbox.ts';
 import { numbersAsText } from './read-back/running-read-back.ts';
 import { Staff, type Version } from './shop-staff.ts';

@@ -4,7 +4,7 @@ import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import type { PresentTime } from '../../src/core/time/api-time.ts';
 import type { QueueFacts } from '../../src/store/read/queue-facts.ts';
-import type { Pause } from '../../src/store/submission/submission.ts';
+import type { Pause } from '../../src/store/submission/pauses.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { explain } from '../../src/submit/explain-queue.ts';
 import { HandClock } from '../support/hand-clock.ts';

@@ -9,7 +9,7 @@ import type { Settlement } from '../../src/core/decision/settlement.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
+import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import { writeNewDatabase } from './new-database.ts';
 
 /** A store on a real file, with the steps that most tests need. */

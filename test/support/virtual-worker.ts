@@ -8,7 +8,7 @@ import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
 import { attemptDeps } from './attempt-deps.ts';
 import { MachineClock } from './machine-clock.ts';
-import type { RecheckRule } from '../../src/store/submission/submission.ts';
+import type { RecheckRule } from '../../src/store/submission/attempt.ts';
 import { line, Outbox } from './outbox.ts';
 
 /** How a call ends, and how long it takes. */

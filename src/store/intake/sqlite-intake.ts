@@ -1,10 +1,11 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { isDiskFailure } from '../sqlite/disk-errors.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
-import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
+import { isSurelyUnsent } from '../submission/after-loss.ts';
+import { cancelEntry, endedUnbought, setTakenBack } from '../submission/entry-changes.ts';
 import type { LineTable } from './accept-lines.ts';
 import { SqliteOrderFiles } from './files.ts';
 import type {
@@ -26,18 +27,17 @@ export class SqliteIntake implements Intake {
   readonly #database: Sqlite;
   readonly #lines: LineTable;
   readonly #requests: WholeRequests;
-  readonly #entries: EntryChanges;
-  readonly #afterLoss: AfterLoss;
+  readonly #outbox: Outbox;
   readonly #statements;
   readonly #acceptInSavepoint;
 
-  constructor(database: Sqlite, parts: { lines: LineTable; entries: EntryChanges; afterLoss: AfterLoss }) {
+  constructor(outbox: Outbox, parts: { lines: LineTable }) {
+    const { database } = outbox;
     this.files = new SqliteOrderFiles(database);
     this.#database = database;
     this.#lines = parts.lines;
     this.#requests = new WholeRequests(database, parts.lines);
-    this.#entries = parts.entries;
-    this.#afterLoss = parts.afterLoss;
+    this.#outbox = outbox;
     this.#statements = {
       findRequest: database
         .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
@@ -98,14 +98,14 @@ export class SqliteIntake implements Intake {
       const rows = this.#statements.entriesOf.all(requestId);
       // An order whose lines were all rejected when it came in has nothing to cancel.
       if (rows.length === 0) return { kind: 'not_found' };
-      const unsent = rows.filter((row) => this.#afterLoss.isSurelyUnsent(row));
+      const unsent = rows.filter((row) => isSurelyUnsent(this.#database, row));
       if (rows.some((row) => !endedUnbought.has(row.state) && !unsent.includes(row))) {
         const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
         return { kind: 'refused', requestId, lines };
       }
       // Of its rejected lines, too, nobody expects anything any more.
-      for (const lineId of new Set(rows.map((row) => row.line_id))) this.#entries.takeBack(lineId, true);
-      for (const row of unsent) this.#entries.cancel(row, `taken back before it was sent: ${reason}`, nowMs);
+      for (const lineId of new Set(rows.map((row) => row.line_id))) setTakenBack(this.#database, lineId, true);
+      for (const row of unsent) cancelEntry(this.#outbox, row, `taken back before it was sent: ${reason}`, nowMs);
       if (unsent.length > 0) {
         const detail = { references: unsent.map((row) => row.reference) };
         recordAudit(this.#database, {

@@ -2,7 +2,7 @@ import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import { purchaseFactsOf, readAfterLossUntil } from '../sqlite/lost-outbox.ts';
+import { purchaseFactsOf } from '../submission/after-loss.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readSomeAttention, type Attention } from '../read/attention.ts';
 import { recordAudit } from '../sqlite/audit.ts';
@@ -73,7 +73,7 @@ export class Acknowledgements {
       const { state } = entry;
       const actions = allowedActions({
         state,
-        mayBeBought: mayBeBought(purchaseFactsOf(entry, readAfterLossUntil(this.#database))),
+        mayBeBought: mayBeBought(purchaseFactsOf(this.#database, entry)),
         heldFrom: entry.held_from,
         replaced: entry.replaced === 1,
         hasOtherId: entry.same_as !== null,

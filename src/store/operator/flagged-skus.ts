@@ -5,9 +5,9 @@ import type { AcceptedLine } from '../intake/intake.ts';
 import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { ChangedLines, whyChanged, type Left } from '../storefronts/changed-lines.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
-import type { EntryChanges } from '../submission/entry-changes.ts';
+import { holdEntry } from '../submission/entry-changes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import type { TakeFlaggedRequest } from './operator.ts';
 
@@ -22,16 +22,17 @@ interface KeptLine {
 export class FlaggedSkus {
   readonly #database: Sqlite;
   readonly #lines: LineTable;
-  readonly #entries: EntryChanges;
+  readonly #outbox: Outbox;
   readonly #changed: ChangedLines;
   readonly #known;
   readonly #entriesOf;
 
-  constructor(database: Sqlite, parts: { lines: LineTable; entries: EntryChanges; afterLoss: AfterLoss }) {
+  constructor(outbox: Outbox, parts: { lines: LineTable }) {
+    const { database } = outbox;
     this.#database = database;
     this.#lines = parts.lines;
-    this.#entries = parts.entries;
-    this.#changed = new ChangedLines(database, parts.afterLoss);
+    this.#outbox = outbox;
+    this.#changed = new ChangedLines(database);
     this.#entriesOf = database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ?');
     this.#known = database
       .prepare<[string, string, string], string>(
@@ -90,7 +91,7 @@ export class FlaggedSkus {
     if (old === undefined || own === undefined) return;
     this.#changed.markSame(own, old.known);
     const hold = { why: whyChanged(old), by: null };
-    for (const row of this.#entriesOf.all(own.id)) this.#entries.hold(row, hold, nowMs);
+    for (const row of this.#entriesOf.all(own.id)) holdEntry(this.#outbox, row, hold, nowMs);
   }
 }
 

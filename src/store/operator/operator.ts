@@ -1,6 +1,6 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Family } from '../../core/order/operation.ts';
-import type { OutboxProgress } from '../../core/outbox-progress.ts';
+import type { AfterLossRequest } from '../submission/after-loss.ts';
 import type { AuditedRequest } from '../sqlite/audit.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
@@ -79,12 +79,6 @@ export interface Acknowledged {
     /** What can be done instead. */
     readonly hint: string;
   }[];
-}
-
-export interface AfterLossRequest extends AuditedRequest {
-  readonly untilMs: number;
-  /** How far the lost outbox had come, if that is known. */
-  readonly replaced?: OutboxProgress | null;
 }
 
 export interface EntryCommand extends AuditedRequest {

@@ -5,17 +5,16 @@ import { decideAction, type OperatorFacts } from '../../core/operator/operator-d
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { SealedUnits } from '../sqlite/sealed-units.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { type ShopHolds, whyVanished } from '../storefronts/shop-holds.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
-import { connectorUnproven, type ConnectorCanary } from '../submission/connector-canary.ts';
-import type { EntryChanges } from '../submission/entry-changes.ts';
+import { liftShopHold, makeOwnPurchase, whyVanished } from '../submission/shop-holds.ts';
+import { beginAfterLoss, purchaseFactsOf } from '../submission/after-loss.ts';
+import { connectorUnproven, proveConnector } from '../submission/connector-canary.ts';
+import { applyCommand } from '../submission/entry-changes.ts';
 import { entryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
-import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
-import type { Replacements } from '../submission/replacements.ts';
-import type { SettlementDelays } from '../submission/settlement-delays.ts';
-import type { Pause } from '../submission/submission.ts';
+import { endPauseByPerson, pauseByPerson, readPause, readPauses, type Pause } from '../submission/pauses.ts';
+import { reorder } from '../submission/replacements.ts';
+import { settlementDelayLeftOf } from '../submission/settlement-delays.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { auditedFields, auditedResolution } from './audited-fields.ts';
 import { actOnEach, notFitting } from './act-on-each.ts';
@@ -29,7 +28,6 @@ import { Acknowledgements } from './acknowledgements.ts';
 import type {
   Acknowledged,
   AcknowledgeRequest,
-  AfterLossRequest,
   BulkCommand,
   BulkResult,
   EntryCommand,
@@ -37,47 +35,24 @@ import type {
   Operator,
   TakeFlaggedRequest,
 } from './operator.ts';
+import type { AfterLossRequest } from '../submission/after-loss.ts';
 
 /** Reads, judges, writes and records what a person decided, in one transaction. */
 export class SqliteOperator implements Operator {
   readonly #database: Sqlite;
-  readonly #entries: EntryChanges;
-  readonly #replacements: Replacements;
+  readonly #outbox: Outbox;
   readonly #results: SqliteResults;
-  readonly #afterLoss: AfterLoss;
-  readonly #settlementDelays: SettlementDelays;
-  readonly #canary: ConnectorCanary;
   readonly #acknowledgements: Acknowledgements;
-  readonly #shopHolds: ShopHolds;
   readonly #flaggedSkus: FlaggedSkus;
-  readonly #units: SealedUnits;
   readonly #statements;
 
-  constructor(
-    database: Sqlite,
-    parts: {
-      entries: EntryChanges;
-      replacements: Replacements;
-      results: SqliteResults;
-      afterLoss: AfterLoss;
-      settlementDelays: SettlementDelays;
-      canary: ConnectorCanary;
-      shopHolds: ShopHolds;
-      lines: LineTable;
-      units: SealedUnits;
-    },
-  ) {
+  constructor(outbox: Outbox, parts: { results: SqliteResults; lines: LineTable }) {
+    const { database } = outbox;
     this.#database = database;
-    this.#entries = parts.entries;
-    this.#replacements = parts.replacements;
+    this.#outbox = outbox;
     this.#results = parts.results;
-    this.#afterLoss = parts.afterLoss;
-    this.#settlementDelays = parts.settlementDelays;
-    this.#canary = parts.canary;
     this.#acknowledgements = new Acknowledgements(database);
-    this.#shopHolds = parts.shopHolds;
-    this.#units = parts.units;
-    this.#flaggedSkus = new FlaggedSkus(database, parts);
+    this.#flaggedSkus = new FlaggedSkus(outbox, parts);
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       others: database.prepare<[number, number]>(
@@ -86,19 +61,9 @@ export class SqliteOperator implements Operator {
       openCall: database
         .prepare<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL')
         .pluck(),
-      // No probe may end a pause that a person opened, also where the worker had opened it before.
-      pause: database.prepare(
-        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
-         VALUES (:scope, '${pausedByPerson}', :reason, :actor, :nowMs, NULL)
-         ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
-           opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
-         WHERE pauses.reason <> '${pausedByPerson}'`,
-      ),
       hasOtherId: database
         .prepare<[number], number>('SELECT 1 FROM lines WHERE id = ? AND same_as IS NOT NULL')
         .pluck(),
-      resume: database.prepare('DELETE FROM pauses WHERE scope = ?'),
-      forgetEvidence: database.prepare('DELETE FROM scope_evidence WHERE scope = ?'),
     };
   }
 
@@ -134,12 +99,12 @@ export class SqliteOperator implements Operator {
     const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
     const as = order.action === 'reorder' ? (order.as ?? null) : null;
     if (as !== null) this.#checkIsWholeLine(row);
-    const newReference = move.reorders ? this.#replacements.reorder(row, as, nowMs) : null;
+    const newReference = move.reorders ? reorder(this.#outbox, row, as, nowMs) : null;
     const resolvedBy = order.action === 'resolve' ? command.actor : null;
-    if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
-    if (order.action === 'release') this.#shopHolds.lift(row);
+    if (!move.reorders) applyCommand(this.#outbox, row, { ...move, reviewReason, resolvedBy }, nowMs);
+    if (order.action === 'release') liftShopHold(this.#database, row);
     const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
-    for (const { reference: subject } of isOwn ? this.#shopHolds.makeOwn(row, nowMs) : [])
+    for (const { reference: subject } of isOwn ? makeOwnPurchase(this.#outbox, row, nowMs) : [])
       recordAudit(this.#database, {
         ...command,
         reason: whyVanished,
@@ -199,13 +164,13 @@ export class SqliteOperator implements Operator {
     const { scope, reason, actor, nowMs } = request;
     readScope(scope);
     inTransaction(this.#database, () => {
-      const before = this.#pauseOf(scope);
-      if (this.#statements.pause.run({ scope, reason, actor, nowMs }).changes !== 1) {
+      const before = readPause(this.#database, scope);
+      if (!pauseByPerson(this.#database, { scope, reason, actor, nowMs })) {
         throw new OrderSyncError('REFUSED', `${scope} is paused already, by ${before?.openedBy}`, {
           hint: 'resume it with `order-sync queue resume`',
         });
       }
-      const detail = { before, after: this.#pauseOf(scope) };
+      const detail = { before, after: readPause(this.#database, scope) };
       recordAudit(this.#database, { ...request, action: 'pause', subject: scope, detail });
     });
   }
@@ -215,15 +180,13 @@ export class SqliteOperator implements Operator {
     const { scope, nowMs } = request;
     readScope(scope);
     inTransaction(this.#database, () => {
-      const before = this.#pauseOf(scope);
-      if (this.#statements.resume.run(scope).changes !== 1) {
+      const before = readPause(this.#database, scope);
+      if (!endPauseByPerson(this.#database, scope)) {
         const paused = readPauses(this.#database).map((pause) => pause.scope);
         throw new OrderSyncError('REFUSED', `${scope} is not paused`, {
           hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
         });
       }
-      // Otherwise the next failure would pause it again, whatever the person has mended.
-      this.#statements.forgetEvidence.run(scope);
       this.#liftCanary(before, nowMs);
       recordAudit(this.#database, { ...request, action: 'resume', subject: scope, detail: { before, after: null } });
     });
@@ -232,15 +195,11 @@ export class SqliteOperator implements Operator {
   /** Who resumes a family that waits for its first delivered order takes the connector for right. */
   #liftCanary(pause: Pause | null, nowMs: number): void {
     const scope = pause?.reason === connectorUnproven ? scopeFrom(pause.scope) : null;
-    if (scope?.kind === 'family') this.#canary.prove(scope.family, nowMs);
-  }
-
-  #pauseOf(scope: string): Pause | null {
-    return readPauses(this.#database).find((pause) => pause.scope === scope) ?? null;
+    if (scope?.kind === 'family') proveConnector(this.#database, scope.family, nowMs);
   }
 
   async beginAfterLoss(request: AfterLossRequest): Promise<void> {
-    this.#afterLoss.begin(request);
+    beginAfterLoss(this.#database, request);
   }
 
   /** The order of an eSIM answers for its cancel, so what the API said about it is never replaced. */
@@ -259,7 +218,7 @@ export class SqliteOperator implements Operator {
   #factsOf(row: EntryRow, command: EntryCommand): OperatorFacts {
     const isOriginKnown = row.operation !== 'esim_cancel' || originOf(this.#database, row) !== null;
     return {
-      ...this.#afterLoss.purchaseFactsOf(row),
+      ...purchaseFactsOf(this.#database, row),
       reference: row.reference,
       operation: row.operation,
       heldFrom: row.held_from,
@@ -268,9 +227,9 @@ export class SqliteOperator implements Operator {
       nextStep: row.next_step,
       dueAtMs: row.due_at_ms,
       settlementDelayEndMs: row.settlement_delay_end_ms,
-      settlementDelayLeftMs: this.#settlementDelays.leftOf(row, command),
+      settlementDelayLeftMs: settlementDelayLeftOf(this.#outbox, row, command),
       notAfterMs: row.not_after_ms,
-      units: this.#units.of(row),
+      units: this.#outbox.units.of(row),
       variant: row.variant,
       plan: row.plan,
       quantity: row.quantity,

@@ -9,11 +9,11 @@ import { productScope } from '../../core/scopes/scope.ts';
 import { rejectionColumns } from '../intake/files.ts';
 import type { Rejection } from '../intake/intake.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { purchaseFactsOf, readAfterLossUntil } from '../sqlite/lost-outbox.ts';
+import { purchaseFactsOf } from '../submission/after-loss.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
-import { readPauses } from '../submission/paused-scopes.ts';
-import type { Pause } from '../submission/submission.ts';
+import { readPauses } from '../submission/pauses.ts';
+import type { Pause } from '../submission/pauses.ts';
 import type { AttemptDetail } from './call-log.ts';
 import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
@@ -149,8 +149,6 @@ interface EntryContext {
   readonly isEveryKeyPaused: boolean;
   /** How many unknown outcomes a product has. */
   readonly unknownOf: (product: string) => number;
-  /** See `readAfterLossUntil`. */
-  readonly afterLossUntilMs: number | null;
 }
 
 function readEntryContext(database: Sqlite): EntryContext {
@@ -160,7 +158,6 @@ function readEntryContext(database: Sqlite): EntryContext {
     pauses,
     isEveryKeyPaused: isEveryKeyPaused(database, pauses),
     unknownOf: (product) => products.get(product)?.unknown ?? 0,
-    afterLossUntilMs: readAfterLossUntil(database),
   };
 }
 
@@ -193,7 +190,7 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): Entr
     asked: orderedText(row),
     state: row.state,
     outcomeUnknown: row.outcome_unknown === 1,
-    mayBeBought: mayBeBought(purchaseFactsOf(row, context.afterLossUntilMs)),
+    mayBeBought: mayBeBought(purchaseFactsOf(database, row)),
     heldFrom: row.held_from,
     replaced: row.replaced === 1,
     hasOtherId: row.same_as !== null,

@@ -2,8 +2,8 @@ import { scopeFrom } from '../../core/scopes/scope.ts';
 import { readLane } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { connectorUnproven } from '../submission/connector-canary.ts';
-import { pausedScopes, readPauses } from '../submission/paused-scopes.ts';
-import type { Pause } from '../submission/submission.ts';
+import { pausedScopes, readPauses } from '../submission/pauses.ts';
+import type { Pause } from '../submission/pauses.ts';
 import { countOf, isGroupPaused, readSendCounts, type SendCount } from './send-groups.ts';
 
 /** A pause, and what waits for its end. */

@@ -4,7 +4,7 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { readPauses } from '../submission/paused-scopes.ts';
+import { readPauses } from '../submission/pauses.ts';
 import { holdUp, pauseEffects, type PauseEffect } from './pause-effects.ts';
 import { countOf, readSendGroups } from './send-groups.ts';
 

@@ -2,7 +2,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import { readLane, type Queue } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readLaneCounts } from '../sqlite/entry-counts.ts';
-import { isLanePaused, isSendPaused, type PausedScopes } from '../submission/paused-scopes.ts';
+import { isLanePaused, isSendPaused, type PausedScopes } from '../submission/pauses.ts';
 
 /** How many entries to send share a lane and a state. */
 export interface SendCount {

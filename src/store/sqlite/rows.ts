@@ -3,7 +3,8 @@ import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import type { Entry } from '../submission/submission.ts';
+import { columnOf } from './database.ts';
+import type { Outbox } from './outbox.ts';
 
 /** A row of `entries`, as SQLite returns it. */
 export interface EntryRow extends ReferencedPurchase {
@@ -66,8 +67,41 @@ export function recoveryStageNumber(stage: RecoveryStage): number {
   return recoveryStages.indexOf(stage);
 }
 
-/** @param units those that are stored with it, opened */
-export function entryFrom(row: EntryRow, units: readonly Unit[], knownLimit: number | null = null): Entry {
+/** An entry as the submission sees it. */
+export interface Entry extends ReferencedPurchase {
+  readonly id: number;
+  readonly generation: number;
+  readonly part: number;
+  readonly rules: OrderRules;
+  /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
+  readonly knownLimit: number | null;
+  readonly notAfterMs: number | null;
+  readonly state: EntryState;
+  readonly nextStep: 'send' | 'lookup';
+  readonly outcomeUnknown: boolean;
+  readonly settlementDelayEndMs: number | null;
+  /** The same end, on the monotonic clock of this run of the machine. */
+  readonly settlementDelayEndMono: number | null;
+  readonly recoveryStage: RecoveryStage;
+  readonly attempts: number;
+  readonly tries: number;
+  readonly absences: number;
+  readonly firstSentAtMs: number | null;
+  readonly keyName: string | null;
+  readonly orderNumber: string | null;
+  /** The units that its answers delivered so far. */
+  readonly units: readonly Unit[];
+  readonly outcomeRow: string | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly errorBuffered: boolean;
+  readonly createdAtMs: number;
+}
+
+const findLimit = columnOf<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?');
+
+/** An entry as the submission sees it, with its units opened. */
+export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>, row: EntryRow): Entry {
   return {
     ...purchaseOf(row),
     id: row.id,
@@ -75,7 +109,7 @@ export function entryFrom(row: EntryRow, units: readonly Unit[], knownLimit: num
     generation: row.generation,
     part: row.part,
     rules: rulesFrom(row.rules),
-    knownLimit,
+    knownLimit: row.variant === null ? null : (findLimit(database).get(row.variant) ?? null),
     notAfterMs: row.not_after_ms,
     state: row.state,
     nextStep: row.next_step,
@@ -89,7 +123,7 @@ export function entryFrom(row: EntryRow, units: readonly Unit[], knownLimit: num
     firstSentAtMs: row.first_sent_at_ms,
     keyName: row.key_name,
     orderNumber: row.order_number,
-    units,
+    units: units.known(row),
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,
     errorMessage: row.error_message,

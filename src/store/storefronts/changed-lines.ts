@@ -1,6 +1,6 @@
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
+import { isSurelyUnbought } from '../submission/after-loss.ts';
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
 
@@ -26,11 +26,11 @@ export interface Vanished {
  * purchase, and the shop gives it another id. Every method is called inside a transaction.
  */
 export class ChangedLines {
-  readonly #afterLoss: AfterLoss;
+  readonly #database: Sqlite;
   readonly #statements;
 
-  constructor(database: Sqlite, afterLoss: AfterLoss) {
-    this.#afterLoss = afterLoss;
+  constructor(database: Sqlite) {
+    this.#database = database;
     this.#statements = {
       ofShop: database.prepare<[string, string], KnownLine>(
         `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
@@ -88,7 +88,7 @@ export class ChangedLines {
   /** Whether nothing of a line is bought yet, and nobody held it: then the new line can take its place. */
   canBeReplaced(rows: readonly EntryRow[]): boolean {
     return rows.every(
-      (row) => !(row.state === 'held' && row.held_by === null) && this.#afterLoss.isSurelyUnbought(row),
+      (row) => !(row.state === 'held' && row.held_by === null) && isSurelyUnbought(this.#database, row),
     );
   }
 

@@ -2,10 +2,10 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseFields } from '../../core/order/purchase.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
-import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
+import { isSurelyUnbought, isSurelyUnsent } from '../submission/after-loss.ts';
+import { cancelEntry, endedUnbought, lowerQuantity } from '../submission/entry-changes.ts';
 import type { ChangedLines, KnownLine } from './changed-lines.ts';
 import type { OrderRecords } from './order-records.ts';
 import type { StorefrontLine, StorefrontOrder, TakenCounts } from './storefronts.ts';
@@ -17,25 +17,22 @@ const needsNoRefund: ReadonlySet<EntryState> = new Set([...endedUnbought, 'refun
 /** What a refund in the shop, or a removed line, leads to. Every method is called inside a transaction. */
 export class ShopRefunds {
   readonly #lines: LineTable;
-  readonly #entries: EntryChanges;
-  readonly #afterLoss: AfterLoss;
+  readonly #outbox: Outbox;
   readonly #changed: ChangedLines;
   readonly #records: OrderRecords;
   readonly #statements;
 
   constructor(
-    database: Sqlite,
+    outbox: Outbox,
     parts: {
       lines: LineTable;
-      entries: EntryChanges;
-      afterLoss: AfterLoss;
       changed: ChangedLines;
       records: OrderRecords;
     },
   ) {
     this.#lines = parts.lines;
-    this.#entries = parts.entries;
-    this.#afterLoss = parts.afterLoss;
+    this.#outbox = outbox;
+    const { database } = outbox;
     this.#changed = parts.changed;
     this.#records = parts.records;
     this.#statements = {
@@ -70,7 +67,7 @@ export class ShopRefunds {
     const isWhole = line.remaining === 0;
     if (isWhole) taken.takenBack += this.#cancelUnbought(order, open);
     // Of a line that was split, some parts may be bought and others not.
-    const left = isWhole ? open.filter((row) => !this.#afterLoss.isSurelyUnbought(row)) : open;
+    const left = isWhole ? open.filter((row) => !isSurelyUnbought(this.#outbox.database, row)) : open;
     if (left.length === 0) return;
     if (isWhole && order.onRefund === 'cancel_esim' && this.#cancelEsims(order, known, left, taken)) return;
     if (!isWhole && this.#lowerUnsent(order, line, known, open)) {
@@ -86,9 +83,9 @@ export class ShopRefunds {
 
   /** Cancels the entries that are surely not bought yet: nobody pays for them any more. Returns how many. */
   #cancelUnbought(order: StorefrontOrder, open: readonly EntryRow[]): number {
-    const unbought = open.filter((row) => this.#afterLoss.isSurelyUnbought(row));
+    const unbought = open.filter((row) => isSurelyUnbought(this.#outbox.database, row));
     for (const row of unbought) {
-      this.#entries.cancel(row, 'the storefront refunded it before it was bought', order.nowMs);
+      cancelEntry(this.#outbox, row, 'the storefront refunded it before it was bought', order.nowMs);
     }
     if (unbought.length > 0) {
       this.#records.audit(order, 'cancel', unbought, 'refunded or cancelled in the storefront before it was bought');
@@ -101,10 +98,10 @@ export class ShopRefunds {
     const [row] = open;
     const { buy } = line;
     if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
-    if (!this.#afterLoss.isSurelyUnsent(row)) return false;
+    if (!isSurelyUnsent(this.#outbox.database, row)) return false;
     // With another SKU map it would become another purchase: a person decides about that.
     const isSame = purchaseFields.every((field) => field === 'quantity' || row[field] === buy[field]);
-    if (!isSame || !this.#entries.lowerQuantity(row, buy.quantity, order.nowMs)) return false;
+    if (!isSame || !lowerQuantity(this.#outbox, row, buy.quantity, order.nowMs)) return false;
     const extra = JSON.stringify(buy.extra);
     this.#statements.lowerLine.run({ id: known.id, quantity: buy.quantity, extra, fingerprint: fingerprintOf(buy) });
     this.#records.audit(

@@ -2,19 +2,17 @@ import type { ShopIdentity } from '../../core/shop-identity.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
-import type { EntryChanges } from '../submission/entry-changes.ts';
 import { adoptShops } from './shop-fingerprints.ts';
-import type { Rechecks } from './rechecks.ts';
-import type { ShopHolds } from './shop-holds.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
-import type {
-  DueRecheck,
-  StorefrontOrder,
-  StorefrontTaken,
-  Storefronts,
-  UnreadableStorefrontOrder,
-} from './storefronts.ts';
+import {
+  dueRechecks,
+  endRechecksOfOthers,
+  nextRecheckAt,
+  postponeRecheck,
+  type DueRecheck,
+} from '../submission/rechecks.ts';
+import type { StorefrontOrder, StorefrontTaken, Storefronts, UnreadableStorefrontOrder } from './storefronts.ts';
 
 interface UnreadRow {
   readonly source: string;
@@ -30,25 +28,14 @@ export class SqliteStorefronts implements Storefronts {
   readonly #namespace: ReferenceNamespace;
   readonly #lines: LineTable;
   readonly #orders: StorefrontOrders;
-  readonly #rechecks: Rechecks;
   readonly #statements;
 
-  constructor(
-    database: Sqlite,
-    parts: {
-      namespace: ReferenceNamespace;
-      lines: LineTable;
-      entries: EntryChanges;
-      afterLoss: AfterLoss;
-      shopHolds: ShopHolds;
-      rechecks: Rechecks;
-    },
-  ) {
+  constructor(outbox: Outbox, parts: { lines: LineTable }) {
+    const { database } = outbox;
     this.#database = database;
-    this.#namespace = parts.namespace;
+    this.#namespace = outbox.namespace;
     this.#lines = parts.lines;
-    this.#orders = new StorefrontOrders(database, parts);
-    this.#rechecks = parts.rechecks;
+    this.#orders = new StorefrontOrders(outbox, parts);
     this.#statements = {
       unreadSince: database.prepare<{ source: string; seenBeforeMs: number }, UnreadRow>(
         `SELECT source, order_id FROM storefront_orders
@@ -116,19 +103,19 @@ export class SqliteStorefronts implements Storefronts {
   }
 
   async dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]> {
-    return inTransaction(this.#database, () => this.#rechecks.due(ask));
+    return inTransaction(this.#database, () => dueRechecks(this.#database, ask));
   }
 
   async nextRecheckAt(source: string): Promise<number | null> {
-    return this.#rechecks.nextAt(source);
+    return nextRecheckAt(this.#database, source);
   }
 
   async postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void> {
-    inTransaction(this.#database, () => this.#rechecks.postpone(step));
+    inTransaction(this.#database, () => postponeRecheck(this.#database, step));
   }
 
   async endRechecksOfOthers(step: { sources: readonly string[]; nowMs: number }): Promise<number> {
-    return inTransaction(this.#database, () => this.#rechecks.endOthers(step));
+    return inTransaction(this.#database, () => endRechecksOfOthers(this.#database, step));
   }
 
   async watermark(source: string): Promise<number | null> {

@@ -1,15 +1,14 @@
 import { assert } from '../../core/order-sync-error.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
-import type { EntryChanges } from '../submission/entry-changes.ts';
+import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
 import { ChangedLines, whyChanged, type KnownLine, type Vanished } from './changed-lines.ts';
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { isOlder, leastLines, NewestStates, type SeenState } from './newest-states.ts';
 import { OrderRecords } from './order-records.ts';
-import type { Rechecks } from './rechecks.ts';
-import type { ShopHolds } from './shop-holds.ts';
+import { endRecheck } from '../submission/rechecks.ts';
+import { applyShopHold } from '../submission/shop-holds.ts';
 import { areUnsent, ShopRefunds } from './shop-refunds.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
 import type {
@@ -42,37 +41,30 @@ import {
  */
 export class StorefrontOrders {
   readonly #lines: LineTable;
-  readonly #entries: EntryChanges;
+  readonly #outbox: Outbox;
   readonly #records: OrderRecords;
   readonly #refunds: ShopRefunds;
   readonly #unmapped: UnmappedSkus;
   readonly #unreadable: UnreadableFlags;
   readonly #newest: NewestStates;
-  readonly #holds: ShopHolds;
-  readonly #rechecks: Rechecks;
   readonly #changed: ChangedLines;
   readonly #statements;
 
   constructor(
-    database: Sqlite,
+    outbox: Outbox,
     parts: {
       lines: LineTable;
-      entries: EntryChanges;
-      afterLoss: AfterLoss;
-      shopHolds: ShopHolds;
-      rechecks: Rechecks;
     },
   ) {
     this.#lines = parts.lines;
-    this.#entries = parts.entries;
+    this.#outbox = outbox;
+    const { database } = outbox;
     this.#records = new OrderRecords(database, parts);
     this.#unmapped = new UnmappedSkus(database);
     this.#unreadable = new UnreadableFlags(database, parts.lines);
     this.#newest = new NewestStates(database);
-    this.#holds = parts.shopHolds;
-    this.#rechecks = parts.rechecks;
-    this.#changed = new ChangedLines(database, parts.afterLoss);
-    this.#refunds = new ShopRefunds(database, { ...parts, changed: this.#changed, records: this.#records });
+    this.#changed = new ChangedLines(database);
+    this.#refunds = new ShopRefunds(outbox, { ...parts, changed: this.#changed, records: this.#records });
     this.#statements = {
       flag: database.prepare<[string, string, string], { code: string }>(
         `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
@@ -109,7 +101,7 @@ export class StorefrontOrders {
     this.#applyHolds(order, taken);
     // The claim judges by the age of this state, so one that a webhook brings is enough if it is new.
     const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
-    if (order.isReadNow === true || isNewer) taken.released += this.#rechecks.end(order);
+    if (order.isReadNow === true || isNewer) taken.released += endRecheck(this.#outbox.database, order);
     return taken;
   }
 
@@ -123,7 +115,7 @@ export class StorefrontOrders {
     }
     // The next state that can be read releases them, or says why not.
     for (const known of this.#changed.linesOf({ source, orderId })) {
-      const { held } = this.#holds.apply(known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
+      const { held } = applyShopHold(this.#outbox, known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
       if (held.length > 0) this.#records.audit({ ...order, orderId }, 'hold', held, whyUnreadOrder);
     }
     return this.#unreadable.setOrder({ ...order, orderId });
@@ -177,7 +169,12 @@ export class StorefrontOrders {
       const line = this.#changed.lineNow(order, known);
       const isUnknown = line === undefined && this.#mayBePresent(order, known);
       const why = ofOrder ?? (isUnknown ? whyUnreadLine : whyLineIsNotBought(order, line, factsFrom(known.extra)));
-      const { held, released } = this.#holds.apply(known.id, { why, stillWhy: line?.hold?.rule ?? null }, nowMs);
+      const { held, released } = applyShopHold(
+        this.#outbox,
+        known.id,
+        { why, stillWhy: line?.hold?.rule ?? null },
+        nowMs,
+      );
       taken.flagged += held.length;
       taken.released += released.length;
       if (held.length > 0) this.#records.audit(order, 'hold', held, why ?? '');
@@ -190,7 +187,7 @@ export class StorefrontOrders {
     const known = this.#changed.find(order, line.lineId);
     if (known !== undefined) {
       if (line.remaining === 0 && this.#changed.lineNow(order, known) !== line) return;
-      this.#entries.takeBack(known.id, line.remaining === 0);
+      setTakenBack(this.#outbox.database, known.id, line.remaining === 0);
       this.#takeKnownLine(order, line, known, taken);
       return;
     }
@@ -224,7 +221,7 @@ export class StorefrontOrders {
     const [old] = found;
     if (bought !== undefined || old === undefined) return bought ?? null;
     const why = `the storefront's order has the line ${line.lineId} in its place`;
-    for (const row of old.rows) this.#entries.cancel(row, why, order.nowMs);
+    for (const row of old.rows) cancelEntry(this.#outbox, row, why, order.nowMs);
     this.#records.audit(order, 'cancel', old.rows, why);
     taken.takenBack += old.rows.length;
     return null;
@@ -236,7 +233,7 @@ export class StorefrontOrders {
     assert(known !== undefined, `the line ${lineId} was inserted`);
     if (old !== undefined) this.#changed.markSame(known, old);
     for (const row of this.#statements.entries.all(known.id)) {
-      this.#entries.hold(row, { why, by: null }, order.nowMs);
+      holdEntry(this.#outbox, row, { why, by: null }, order.nowMs);
       taken.flagged += 1;
     }
   }
@@ -270,7 +267,7 @@ export class StorefrontOrders {
     for (const known of this.#changed.linesOf(order)) {
       if (present.has(known.line_id) || this.#mayBePresent(order, known)) continue;
       if (this.#changed.lineNow(order, known) !== undefined) continue;
-      this.#entries.takeBack(known.id, true);
+      setTakenBack(this.#outbox.database, known.id, true);
       const was = factsFrom(known.extra);
       const removed = { lineId: known.line_id, sku: was.sku, isMapped: true, remaining: 0, buy: null, hold: null };
       this.#refunds.take(order, removed, { known, was: was.quantity }, taken);

@@ -1,3 +1,4 @@
+import type { DueRecheck } from '../submission/rechecks.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { ShopIdentity } from '../../core/shop-identity.ts';
 import type { Rejection } from '../intake/intake.ts';
@@ -42,14 +43,6 @@ export interface Storefronts {
 }
 
 /** An order that is read again before a line of it is bought. */
-export interface DueRecheck {
-  readonly orderId: string;
-  /** Since when a line waits for it. */
-  readonly sinceMs: number;
-  /** Why it could not be read the last time; null: it was not tried yet. */
-  readonly problem: string | null;
-}
-
 /** The state of one order of a storefront, mapped to what is to be bought for it. */
 export interface StorefrontOrder {
   readonly source: string;

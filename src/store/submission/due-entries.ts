@@ -1,7 +1,7 @@
-import { readLane, Turns, type Lane, type Queue } from './lanes.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { AttemptClaim } from './submission.ts';
+import type { AttemptClaim } from './attempt.ts';
+import { readLane, Turns, type Lane, type Queue } from './lanes.ts';
 
 /**
  * An eSIM is spent on by one call at a time, in the order in which the entries came: while an earlier entry of the same
@@ -65,64 +65,74 @@ interface LaneChoice {
 /** So many lanes are compared to choose the order for a trial. */
 const mostCompared = 200;
 
+const selectUnknown = statementOf<{ nowMs: number }, EntryRow>(
+  `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
+   AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
+);
+const selectHead = {
+  waiting: statementOf<HeadParameters, EntryRow>(headOf('waiting')),
+  pending: statementOf<HeadParameters, EntryRow>(headOf('pending')),
+};
+const selectHeads = {
+  waiting: statementOf<[], LaneHead>(headsOf('waiting')),
+  pending: statementOf<[], LaneHead>(headsOf('pending')),
+};
+const selectSendingLanes = columnOf<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'");
+const lookUpUnknown = statementOf<{ nowMs: number }, EntryRow>(
+  `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
+   AND ${hasNoOpenCall} ORDER BY e.due_at_ms, e.id LIMIT 1`,
+);
+const lookUpPlaced = statementOf<{ nowMs: number }, EntryRow>(
+  `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
+   ORDER BY e.due_at_ms, e.id LIMIT 1`,
+);
+const findPendingDue = columnOf<{ nowMs: number }, number>(
+  `SELECT 1 FROM entries WHERE state = 'pending' AND due_at_ms <= :nowMs LIMIT 1`,
+);
+const nextSendAt = columnOf<[], number | null>(
+  `SELECT min(at) FROM (
+     SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'unknown' AND next_step = 'send') AS at
+     UNION ALL SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'waiting')
+     UNION ALL SELECT (SELECT min(due_at_ms) FROM entries e WHERE e.state = 'pending' AND e.lane = pending.lane)
+     FROM (${lanesOf('pending')}) pending)`,
+);
+const nextLookupAt = columnOf<[], number | null>(
+  `SELECT min(at) FROM (
+     SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND ${hasNoOpenCall}) AS at
+     UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${hasNoOpenCall}))`,
+);
+// Keeps rising when a transaction is rolled back.
+const totalChanges = columnOf<[], number>('SELECT total_changes()');
+const selectOverdue = statementOf<[number], EntryRow>(
+  `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
+);
+
+// The first entry of each lane, of which the oldest is taken. To go from lane to lane costs their number, not that of the
+// entries.
+const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
+  `SELECT e.* FROM (${lanesOf('pending')}) lanes JOIN entries e ON e.id = (
+     SELECT id FROM entries INDEXED BY entries_pending_lanes
+     WHERE state = 'pending' AND lane = lanes.lane AND operation <> 'esim_cancel'
+     ORDER BY due_at_ms, id LIMIT 1)
+   WHERE e.id <= :upToEntry
+     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id)
+   ORDER BY e.id LIMIT 1`,
+);
+
 /** The due entries, in the order in which they are claimed: unknown outcomes first, then the shops in turn. */
 export class DueEntries {
-  readonly #statements;
+  readonly #database: Sqlite;
   readonly #turns = new Turns();
   /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
   #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
 
   constructor(database: Sqlite) {
-    this.#statements = {
-      unknown: database.prepare<{ nowMs: number }, EntryRow>(
-        `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-         AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
-      ),
-      waiting: database.prepare<HeadParameters, EntryRow>(headOf('waiting')),
-      pending: database.prepare<HeadParameters, EntryRow>(headOf('pending')),
-      sendingLanes: database.prepare<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'").pluck(),
-      waitingHeads: database.prepare<[], LaneHead>(headsOf('waiting')),
-      pendingHeads: database.prepare<[], LaneHead>(headsOf('pending')),
-      lookUpUnknown: database.prepare<{ nowMs: number }, EntryRow>(
-        `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
-         AND ${hasNoOpenCall} ORDER BY e.due_at_ms, e.id LIMIT 1`,
-      ),
-      lookUpPlaced: database.prepare<{ nowMs: number }, EntryRow>(
-        `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
-         ORDER BY e.due_at_ms, e.id LIMIT 1`,
-      ),
-      isPendingDue: database
-        .prepare<{ nowMs: number }, number>(
-          `SELECT 1 FROM entries WHERE state = 'pending' AND due_at_ms <= :nowMs LIMIT 1`,
-        )
-        .pluck(),
-      nextSend: database
-        .prepare<[], number | null>(
-          `SELECT min(at) FROM (
-             SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'unknown' AND next_step = 'send') AS at
-             UNION ALL SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'waiting')
-             UNION ALL SELECT (SELECT min(due_at_ms) FROM entries e WHERE e.state = 'pending' AND e.lane = pending.lane)
-             FROM (${lanesOf('pending')}) pending)`,
-        )
-        .pluck(),
-      nextLookup: database
-        .prepare<[], number | null>(
-          `SELECT min(at) FROM (
-             SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND ${hasNoOpenCall}) AS at
-             UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${hasNoOpenCall}))`,
-        )
-        .pluck(),
-      // Keeps rising when a transaction is rolled back.
-      changes: database.prepare<[], number>('SELECT total_changes()').pluck(),
-      overdue: database.prepare<[number], EntryRow>(
-        `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
-      ),
-    };
+    this.#database = database;
   }
 
   /** The entries of unknown outcome that are due to be sent again. */
   toSendAgain(nowMs: number): readonly EntryRow[] {
-    return this.#statements.unknown.all({ nowMs });
+    return selectUnknown(this.#database).all({ nowMs });
   }
 
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
@@ -130,7 +140,7 @@ export class DueEntries {
     const queues = this.#turns.order(this.#queues(nowMs).filter(({ lane }) => choice.mayClaim(readLane(lane))));
     const { latestMs } = choice;
     const dueIn = ({ state, lane }: Queue): EntryRow | null =>
-      this.#statements[state].get({ nowMs, latestMs, lane }) ?? null;
+      selectHead[state](this.#database).get({ nowMs, latestMs, lane }) ?? null;
     for (const queue of queues) {
       const row = dueIn(queue);
       if (row === null) continue;
@@ -146,39 +156,50 @@ export class DueEntries {
 
   /** The lanes of the calls under way. */
   sendingLanes(): readonly Lane[] {
-    return this.#statements.sendingLanes.all().map((lane) => readLane(lane));
+    return selectSendingLanes(this.#database)
+      .all()
+      .map((lane) => readLane(lane));
   }
 
   /** The queues with an entry that is due. Those that were not served yet take their turns in the order of arrival. */
   #queues(nowMs: number): readonly Queue[] {
-    const heads = (state: Queue['state'], found: readonly LaneHead[]) =>
-      found.filter(({ dueAtMs }) => dueAtMs <= nowMs).map((head) => ({ state, ...head }));
-    const waiting = heads('waiting', this.#statements.waitingHeads.all());
-    const pending = heads('pending', this.#statements.pendingHeads.all());
-    return [...waiting.toSorted(byArrival), ...pending.toSorted(byArrival)];
+    return (['waiting', 'pending'] as const).flatMap((state) =>
+      selectHeads[state](this.#database)
+        .all()
+        .filter(({ dueAtMs }) => dueAtMs <= nowMs)
+        .map((head) => ({ state, ...head }))
+        .toSorted(byArrival),
+    );
   }
 
   toLookUp(nowMs: number): EntryRow | null {
-    const { lookUpUnknown, lookUpPlaced } = this.#statements;
-    return lookUpUnknown.get({ nowMs }) ?? lookUpPlaced.get({ nowMs }) ?? null;
+    return lookUpUnknown(this.#database).get({ nowMs }) ?? lookUpPlaced(this.#database).get({ nowMs }) ?? null;
   }
 
   nextAt(step: AttemptClaim['step'], nowMs: number): number | null {
-    const changes = this.#statements.changes.get() ?? 0;
+    const changes = totalChanges(this.#database).get() ?? 0;
     if (this.#nextAt?.changes !== changes) this.#nextAt = { changes, found: new Map() };
     const { found } = this.#nextAt;
     const known = found.get(step);
     if (known !== undefined) return known;
-    const { isPendingDue, nextSend, nextLookup } = this.#statements;
     // With many lanes this is much cheaper than to look into each.
-    if (step === 'send' && isPendingDue.get({ nowMs }) !== undefined) return nowMs;
-    const at = (step === 'send' ? nextSend : nextLookup).get() ?? null;
+    if (step === 'send' && findPendingDue(this.#database).get({ nowMs }) !== undefined) return nowMs;
+    const at = (step === 'send' ? nextSendAt : nextLookupAt)(this.#database).get() ?? null;
     found.set(step, at);
     return at;
   }
 
   /** Entries whose deadline passed while nothing was charged for them, some at a time. */
   overdue(nowMs: number): readonly EntryRow[] {
-    return this.#statements.overdue.all(nowMs);
+    return selectOverdue(this.#database).all(nowMs);
+  }
+
+  /**
+   * An entry that would be among the next to be sent, and for which no call was ever made; null if there is none. No order
+   * has the reference of a cancel, so cancels are passed over.
+   * @param upToEntry the id of the newest entry that is asked for
+   */
+  oldestUnsent(upToEntry: number): EntryRow | null {
+    return selectOldestUnsent(this.#database).get({ upToEntry }) ?? null;
   }
 }

@@ -1,7 +1,12 @@
 import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/operation.ts';
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
-import type { LookupProof, LookupProofs } from './submission.ts';
+
+/** A lookup has found an order of this kind under this path. */
+export interface LookupProof {
+  readonly kind: LookedUp;
+  readonly path: string;
+}
 
 const nameOf = (kind: LookedUp): string => `lookup_proven:${kind}`;
 
@@ -14,6 +19,7 @@ export const boughtOrderSql = `SELECT reference FROM (
     SELECT id, reference FROM entries INDEXED BY entries_bought
     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 20)
   ORDER BY id LIMIT 1`;
+const findBought = columnOf<[Operation], string>(boughtOrderSql);
 
 const operationOf: Readonly<Record<LookedUp, Operation>> = {
   gift_card: 'gift_card_order',
@@ -21,14 +27,12 @@ const operationOf: Readonly<Record<LookedUp, Operation>> = {
   esim_topup: 'esim_topup',
 };
 
-/** Which lookup paths are proven: they have found an order of ours at least once. */
-export class SqliteLookupProofs implements LookupProofs {
+/** Which lookup paths have found an order of ours before: only then is "not found" believed. */
+export class LookupProofs {
   readonly #database: Sqlite;
-  readonly #selectBought;
 
   constructor(database: Sqlite) {
     this.#database = database;
-    this.#selectBought = database.prepare<[Operation], string>(boughtOrderSql).pluck();
   }
 
   async proven(): Promise<readonly LookupProof[]> {
@@ -42,7 +46,8 @@ export class SqliteLookupProofs implements LookupProofs {
     inTransaction(this.#database, () => writeMeta(this.#database, nameOf(kind), path));
   }
 
+  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
   async boughtReference(kind: LookedUp): Promise<string | null> {
-    return this.#selectBought.get(operationOf[kind]) ?? null;
+    return findBought(this.#database).get(operationOf[kind]) ?? null;
   }
 }

@@ -1,40 +1,38 @@
+import type { Purchase } from '../../core/order/purchase.ts';
 import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
-import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
-import type { Rechecks } from '../storefronts/rechecks.ts';
-import type { ShopHolds } from '../storefronts/shop-holds.ts';
-import type { Sqlite } from '../sqlite/database.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
-import type { AfterLoss } from './after-loss.ts';
-import { connectorUnproven, type ConnectorCanary } from './connector-canary.ts';
+import { productScope, scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { entryOf, type EntryRow } from '../sqlite/rows.ts';
+import { lostOutboxMayHaveSent } from './after-loss.ts';
+import type { AttemptClaim } from './attempt.ts';
+import { connectorUnproven, mayOpenOrder } from './connector-canary.ts';
 import type { DueEntries } from './due-entries.ts';
-import type { EntryChanges } from './entry-changes.ts';
+import { flagForReview, holdEntry, lookUpNext, recoverEntry } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { readExposure } from './open-calls.ts';
-import { isLanePaused, isSendPaused, readPauses, withoutScopes, type PausedScopes } from './paused-scopes.ts';
-import type { ProductCosts } from './product-costs.ts';
-import type { ScopeEvidence } from './scope-evidence.ts';
-import type { AttemptClaim, Entry } from './submission.ts';
+import { isLanePaused, isSendPaused, readPause, readPauses, withoutScopes, type PausedScopes } from './pauses.ts';
+import { delayForRecheck } from './rechecks.ts';
+import { productsAgainst } from './scope-evidence.ts';
+import { whyHeldByShop } from './shop-holds.ts';
 
 const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
 
-/** With more products than this the family is the better explanation: then its trials keep their distance. */
+/** With more failed products than this the family itself is the likely cause: then its trial is not sent early. */
 const fewProducts = 5;
 
 /** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
 const mostDelayed = 25;
 
-interface Parts {
-  readonly due: DueEntries;
-  readonly entries: EntryChanges;
-  readonly afterLoss: AfterLoss;
-  readonly canary: ConnectorCanary;
-  readonly evidence: ScopeEvidence;
-  readonly costs: ProductCosts;
-  readonly shopHolds: ShopHolds;
-  readonly rechecks: Rechecks;
-  readonly entryOf: (row: EntryRow) => Entry;
-}
+// What a unit of each product cost last, to choose the cheapest order as a trial. Never used to pay anything.
+const putCost = statementOf<{ product: string; currency: string; unitCost: number }, never>(
+  `INSERT INTO product_costs (product, currency, unit_cost) VALUES (:product, :currency, :unitCost)
+   ON CONFLICT (product, currency) DO UPDATE SET unit_cost = excluded.unit_cost`,
+);
+const findCost = columnOf<[string, string], number>(
+  'SELECT unit_cost FROM product_costs WHERE product = ? AND currency = ?',
+);
 
 /** Paused scopes that hold nothing up in this claim: a trial is due, or the canary counts the open orders itself. */
 export function notHeldUp(database: Sqlite, { trials }: AttemptClaim): readonly string[] {
@@ -48,138 +46,146 @@ export function trialOf(row: EntryRow, { step, trials, earlyTrials = [] }: Attem
   return scopes.filter((scope) => trials.includes(scope) || earlyTrials.includes(scope));
 }
 
+type Costly = Pick<Purchase, 'variant' | 'plan' | 'quantity' | 'currency'>;
+
+/** Remembers what an order cost. Called inside a transaction. */
+export function rememberCost(database: Sqlite, purchase: Costly, cost: string): void {
+  const product = productScope(purchase);
+  const unitCost = Number(cost) / (purchase.quantity ?? 1);
+  if (product === null || purchase.currency === null || !Number.isFinite(unitCost)) return;
+  putCost(database).run({ product, currency: purchase.currency, unitCost });
+}
+
+/** What an order of this purchase cost last time; a very large number where that is not known. */
+function costOf(database: Sqlite, purchase: Costly): number {
+  const product = productScope(purchase);
+  if (product === null || purchase.currency === null) return Number.MAX_VALUE;
+  const unitCost = findCost(database).get(product, purchase.currency);
+  return unitCost === undefined ? Number.MAX_VALUE : Math.min(unitCost * (purchase.quantity ?? 1), Number.MAX_VALUE);
+}
+
+/** What the search for the next entry of a claim works with. */
+interface Search {
+  readonly outbox: Outbox;
+  readonly due: DueEntries;
+  readonly claim: AttemptClaim;
+  readonly paused: PausedScopes;
+}
+
 /**
- * Chooses the entry that a claim sends, inside its transaction. Entries that cannot be sent leave the queue on the way: they
- * are held, looked up, flagged for review, or wait for their order to be read again.
+ * Chooses the entry that a claim sends, inside its transaction: first one of unknown outcome, then a new one. Entries that
+ * cannot be sent leave the queue on the way: they are held, looked up, flagged for review, or wait for their order to be
+ * read again.
  */
-export class NextToSend {
-  readonly #database: Sqlite;
-  readonly #due: DueEntries;
-  readonly #entries: EntryChanges;
-  readonly #afterLoss: AfterLoss;
-  readonly #canary: ConnectorCanary;
-  readonly #evidence: ScopeEvidence;
-  readonly #costs: ProductCosts;
-  readonly #shopHolds: ShopHolds;
-  readonly #rechecks: Rechecks;
-  readonly #entryOf: Parts['entryOf'];
-
-  constructor(database: Sqlite, parts: Parts) {
-    this.#database = database;
-    this.#due = parts.due;
-    this.#entries = parts.entries;
-    this.#afterLoss = parts.afterLoss;
-    this.#canary = parts.canary;
-    this.#evidence = parts.evidence;
-    this.#costs = parts.costs;
-    this.#shopHolds = parts.shopHolds;
-    this.#rechecks = parts.rechecks;
-    this.#entryOf = parts.entryOf;
-  }
-
-  /** The next entry to send: first one of unknown outcome, then a new one. */
-  find(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    const again = this.#nextToSendAgain(claim, paused);
-    if (again !== null) return again;
-    let next = this.#nextNew(claim, paused);
-    let delayed = 0;
-    // Each leaves the queue: those behind it do not wait for the next claim.
-    while (next !== null) {
-      if (!this.#isHeldByShop(next, claim)) {
-        if (!this.#awaitsRecheck(next, claim)) break;
-        delayed += 1;
-        if (delayed >= mostDelayed) return null;
-      }
-      next = this.#nextNew(claim, paused);
+export function findNextToSend(search: Search): EntryRow | null {
+  const { outbox, claim } = search;
+  const again = nextToSendAgain(search);
+  if (again !== null) return again;
+  let next = nextNew(search);
+  let delayed = 0;
+  // Each leaves the queue: those behind it do not wait for the next claim.
+  while (next !== null) {
+    if (!isHeldByShop(search, next)) {
+      if (!awaitsRecheck(search, next)) break;
+      delayed += 1;
+      if (delayed >= mostDelayed) return null;
     }
-    if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
-    // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
-    this.#entries.recover(next, claim.nowMs);
-    return this.#nextToSendAgain(claim, paused);
+    next = nextNew(search);
   }
+  if (next === null || !lostOutboxMayHaveSent(outbox.database, next)) return next;
+  // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
+  recoverEntry(outbox.database, next, claim.nowMs);
+  return nextToSendAgain(search);
+}
 
-  /**
-   * The paused family and balance of a lane of which its order may be the trial now: its product is not one of the few that
-   * failed there, so it is the question that tells the scope from these products.
-   */
-  #earlyTrials({ earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => readonly string[] {
-    // What is under way may tell it already.
-    const busy = this.#due.sendingLanes().flatMap(({ family, balance }) => [family, balance]);
-    const tried = earlyTrials.filter((scope) => !busy.includes(scope));
-    const failed = new Map(tried.map((scope) => [scope, this.#evidence.productsAgainst(scope)]));
-    return ({ family, balance, product }) =>
-      [family, balance].flatMap((scope) => {
-        const products = scope === null ? undefined : failed.get(scope);
-        const isQuestion =
-          product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
-        return scope !== null && isQuestion ? [scope] : [];
-      });
+/** The next entry of unknown outcome whose reference may be sent again; the others are looked up or flagged for review. */
+function nextToSendAgain(search: Search): EntryRow | null {
+  const { outbox, due, claim, paused } = search;
+  const { nowMs } = claim;
+  for (const row of due.toSendAgain(nowMs)) {
+    const isPaused = isSendPaused(scopesOf(row), paused);
+    const verdict = claim.judgeResend(entryOf(outbox, row), originOf(outbox.database, row), isPaused);
+    if (verdict.step === 'send' && !isHeldByShop(search, row)) return row;
+    if (verdict.step === 'lookup') lookUpNext(outbox.database, row, nowMs);
+    else if (verdict.step === 'review') flagForReview(outbox, row, verdict.reason, nowMs);
   }
+  return null;
+}
 
-  /**
-   * Which order is the trial of an empty balance: by turns the cheapest known one, and one that the balance has not refused
-   * yet. So neither an unknown cost nor new dear orders keep what can be afforded from its turn.
-   */
-  #preferred(balance: string): (a: EntryRow, b: EntryRow) => number {
-    const probes = readPauses(this.#database).find(({ scope }) => scope === balance)?.probes ?? 0;
-    const cost = (row: EntryRow): number => Math.min(this.#costs.of(row), Number.MAX_VALUE);
-    return probes % 2 === 0
-      ? (a, b) => cost(a) - cost(b) || refused(a) - refused(b)
-      : (a, b) => refused(a) - refused(b) || cost(a) - cost(b);
-  }
+/** The state of a shop's order counts at the moment of the claim, too: otherwise it is held, and not sent. */
+function isHeldByShop({ outbox, claim }: Search, row: EntryRow): boolean {
+  const why = whyHeldByShop(outbox.database, row);
+  if (why !== null) holdEntry(outbox, row, { why, by: 'shop' }, claim.nowMs);
+  return why !== null;
+}
 
-  /** The next entry of unknown outcome whose reference may be sent again; the others are looked up or flagged for review. */
-  #nextToSendAgain(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    const { nowMs } = claim;
-    for (const row of this.#due.toSendAgain(nowMs)) {
-      const isPaused = isSendPaused(scopesOf(row), paused);
-      const verdict = claim.judgeResend(this.#entryOf(row), originOf(this.#database, row), isPaused);
-      if (verdict.step === 'send' && !this.#isHeldByShop(row, claim)) return row;
-      if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
-      else if (verdict.step === 'review') this.#entries.flagForReview(row, verdict.reason, nowMs);
-    }
-    return null;
-  }
+/**
+ * The known state of a shop's order may be too old to buy by: then the entry waits until the order was read again. One that
+ * a lost outbox may have sent does not wait: it is looked up, not bought.
+ */
+function awaitsRecheck({ outbox: { database }, claim }: Search, row: EntryRow): boolean {
+  if (claim.rechecks === undefined || lostOutboxMayHaveSent(database, row)) return false;
+  return delayForRecheck(database, row, claim.rechecks, claim.nowMs);
+}
 
-  /** The state of a shop's order counts at the moment of the claim, too: otherwise it is held, and not sent. */
-  #isHeldByShop(row: EntryRow, { nowMs }: AttemptClaim): boolean {
-    const why = this.#shopHolds.whyNot(row);
-    if (why !== null) this.#shopHolds.hold(row, why, nowMs);
-    return why !== null;
-  }
+/** The next entry whose outcome is known, of a lane in which another call may be opened. */
+function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow | null {
+  const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
+  const early = earlyTrialsOf(database, due, claim);
+  const exposure = readExposure(database);
+  // The same for every lane of a family: asked once, however many lanes there are.
+  const openable = new Map<string, boolean>();
+  const mayOpen = (family: string): boolean => {
+    const may = openable.get(family) ?? mayOpenOrder(database, family, nowMs);
+    openable.set(family, may);
+    return may;
+  };
+  return due.toSend(nowMs, {
+    latestMs: claim.latestMs ?? nowMs,
+    mayClaim: (lane) => {
+      const { product, family } = lane;
+      if (isLanePaused(lane, withoutScopes(paused, early(lane)))) return false;
+      const isProven = product !== null && isProvenProduct(product);
+      if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
+      // A cancel delivers nothing, so it does not wait for the first delivered order.
+      return product === null || mayOpen(family);
+    },
+    trialOfBalance: ({ balance }) =>
+      balance !== null && trials.includes(balance) ? preferred(database, balance) : null,
+  });
+}
 
-  /**
-   * The known state of a shop's order may be too old to buy by: then the entry waits until the order was read again. One that
-   * a lost outbox may have sent does not wait: it is looked up, not bought.
-   */
-  #awaitsRecheck(row: EntryRow, { rechecks, nowMs }: AttemptClaim): boolean {
-    if (rechecks === undefined || this.#afterLoss.mayHaveSent(row)) return false;
-    return this.#rechecks.delays(row, rechecks, nowMs);
-  }
-
-  /** The next entry whose outcome is known, of a lane in which another call may be opened. */
-  #nextNew(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
-    const early = this.#earlyTrials(claim);
-    const exposure = readExposure(this.#database);
-    // The same for every lane of a family: asked once, however many lanes there are.
-    const openable = new Map<string, boolean>();
-    const mayOpen = (family: string): boolean => {
-      const may = openable.get(family) ?? this.#canary.mayOpen(family, nowMs);
-      openable.set(family, may);
-      return may;
-    };
-    return this.#due.toSend(nowMs, {
-      latestMs: claim.latestMs ?? nowMs,
-      mayClaim: (lane) => {
-        const { product, family } = lane;
-        if (isLanePaused(lane, withoutScopes(paused, early(lane)))) return false;
-        const isProven = product !== null && isProvenProduct(product);
-        if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
-        // A cancel delivers nothing, so it does not wait for the first delivered order.
-        return product === null || mayOpen(family);
-      },
-      trialOfBalance: ({ balance }) => (balance !== null && trials.includes(balance) ? this.#preferred(balance) : null),
+/**
+ * The paused family and balance of a lane of which its order may be the trial now: few products failed there, and its own
+ * is not one of them, so its call tells whether the scope or these products are the cause.
+ */
+function earlyTrialsOf(
+  database: Sqlite,
+  due: DueEntries,
+  { earlyTrials = [] }: AttemptClaim,
+): (lane: EntryScopes) => readonly string[] {
+  if (earlyTrials.length === 0) return () => [];
+  // What is under way may tell it already.
+  const busy = due.sendingLanes().flatMap(({ family, balance }) => [family, balance]);
+  const tried = earlyTrials.filter((scope) => !busy.includes(scope));
+  const failed = new Map(tried.map((scope) => [scope, productsAgainst(database, scope)]));
+  return ({ family, balance, product }) =>
+    [family, balance].flatMap((scope) => {
+      const products = scope === null ? undefined : failed.get(scope);
+      const tellsCause =
+        product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
+      return scope !== null && tellsCause ? [scope] : [];
     });
-  }
+}
+
+/**
+ * Which order is the trial of an empty balance: by turns the cheapest known one, and one that the balance has not refused
+ * yet. So neither an unknown cost nor new dear orders keep what can be afforded from its turn.
+ */
+function preferred(database: Sqlite, balance: string): (a: EntryRow, b: EntryRow) => number {
+  const probes = readPause(database, balance)?.probes ?? 0;
+  const cost = (row: EntryRow): number => costOf(database, row);
+  return probes % 2 === 0
+    ? (a, b) => cost(a) - cost(b) || refused(a) - refused(b)
+    : (a, b) => refused(a) - refused(b) || cost(a) - cost(b);
 }

@@ -1,35 +1,78 @@
-import { scopeFrom } from '../../core/scopes/scope.ts';
+import { scopeFrom, type EntryScopes } from '../../core/scopes/scope.ts';
 import { recordAudit } from '../sqlite/audit.ts';
-import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
-import { pausedByPerson, readPauses } from './paused-scopes.ts';
-import type { NewPause, Pause, StoredPauses } from './submission.ts';
+import { columnOf, inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Lane } from './lanes.ts';
 
-/** Paused scopes, with who paused them, why and since when. They outlive the process. */
-export class SqlitePauses implements StoredPauses {
+export interface Pause {
+  /** The text of a scope; see `core/scopes/scope.ts`. */
+  readonly scope: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly openedBy: string;
+  readonly sinceMs: number;
+  readonly probeAtMs: number | null;
+  readonly probes: number;
+}
+
+/** A pause that is opened now. */
+export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & {
+  readonly nowMs: number;
+  /** How often it was probed before it ended the last time; the delays continue from there. Absent: never. */
+  readonly probes?: number;
+};
+
+/** The scopes that a claim must not use. */
+export interface PausedScopes {
+  /** The account: no call is made at all. */
+  readonly account: boolean;
+  readonly keys: readonly string[];
+  /** The text of each paused scope, for whatever reason. */
+  readonly all: ReadonlySet<string>;
+  /** Those that a person paused: a balance is not charged then, also where the order names another one to fall back to. */
+  readonly byPerson: ReadonlySet<string>;
+}
+
+/** The reason of a pause that a person opened; the worker's pauses have another one. */
+export const pausedByPerson = 'manual';
+
+const select = statementOf<[], Pause>(
+  `SELECT scope, reason, message, opened_by AS openedBy, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes
+   FROM pauses ORDER BY since_ms, scope`,
+);
+const insert = statementOf<Required<NewPause>, never>(
+  `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms, probes)
+   VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs, :probes) ON CONFLICT (scope) DO NOTHING`,
+);
+const setProbe = statementOf<[number, string], never>(
+  'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+);
+const probeNow = statementOf<[number, string], never>(
+  'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+);
+// A probe in flight must not end a pause that a person took over meanwhile.
+const removeOfWorker = columnOf<[string], string>(
+  `DELETE FROM pauses WHERE scope = ? AND reason <> '${pausedByPerson}' RETURNING reason`,
+);
+const remove = statementOf<[string], never>('DELETE FROM pauses WHERE scope = ?');
+// No probe may end a pause that a person opened, also where the worker had opened it before.
+const insertByPerson = statementOf<{ scope: string; reason: string; actor: string; nowMs: number }, never>(
+  `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
+   VALUES (:scope, '${pausedByPerson}', :reason, :actor, :nowMs, NULL)
+   ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
+     opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
+   WHERE pauses.reason <> '${pausedByPerson}'`,
+);
+const forgetEvidence = statementOf<{ scope: string; reason: string }, never>(
+  'DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason',
+);
+const forgetAllEvidence = statementOf<[string], never>('DELETE FROM scope_evidence WHERE scope = ?');
+
+/** The pauses that the worker opens and ends; people do so by `Operator`. They outlive the process. */
+export class Pauses {
   readonly #database: Sqlite;
-  readonly #statements;
 
   constructor(database: Sqlite) {
     this.#database = database;
-    this.#statements = {
-      insert: database.prepare(
-        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms, probes)
-         VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs, :probes) ON CONFLICT (scope) DO NOTHING`,
-      ),
-      postpone: database.prepare(
-        'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
-      ),
-      probeNow: database.prepare(
-        'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
-      ),
-      // A probe in flight must not end a pause that a person took over meanwhile.
-      end: database
-        .prepare<{ scope: string }, string>(
-          `DELETE FROM pauses WHERE scope = :scope AND reason <> '${pausedByPerson}' RETURNING reason`,
-        )
-        .pluck(),
-      forgetEvidence: database.prepare('DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason'),
-    };
   }
 
   async all(): Promise<readonly Pause[]> {
@@ -37,72 +80,132 @@ export class SqlitePauses implements StoredPauses {
   }
 
   async open(pause: NewPause): Promise<void> {
-    inTransaction(this.#database, () => this.record(pause));
-  }
-
-  /** A scope that is paused already keeps its first reason. Called inside a transaction. */
-  record(pause: NewPause): void {
-    const { probes = 0 } = pause;
-    const { changes } = this.#statements.insert.run({ ...pause, probes, message: pause.message.slice(0, longestText) });
-    if (changes !== 1) return;
-    const reason = `${pause.reason}: ${pause.message}`;
-    recordAudit(this.#database, {
-      nowMs: pause.nowMs,
-      actor: pause.openedBy,
-      action: 'pause',
-      subject: pause.scope,
-      reason,
-    });
-  }
-
-  /** Opens a pause that no probe ends. It takes the place of one that the worker opened. Called inside a transaction. */
-  takeOver(pause: NewPause): void {
-    const { scope, reason } = pause;
-    const isShown = readPauses(this.#database).some((it) => it.scope === scope && it.reason === reason);
-    if (isShown) return;
-    this.endByWorker(scope, `it is paused as ${reason} from now on`, pause.nowMs);
-    this.record(pause);
-  }
-
-  async answered(): Promise<void> {
-    const unanswered = { scope: 'account', reason: 'api_unreachable' };
-    inTransaction(this.#database, () => this.#statements.forgetEvidence.run(unanswered));
+    inTransaction(this.#database, () => recordPause(this.#database, pause));
   }
 
   async postponeProbe(scope: string, probeAtMs: number): Promise<void> {
-    inTransaction(this.#database, () => this.postpone(scope, probeAtMs));
+    inTransaction(this.#database, () => postponeProbe(this.#database, scope, probeAtMs));
   }
 
-  /** Called inside a transaction. */
-  postpone(scope: string, probeAtMs: number): void {
-    this.#statements.postpone.run(Math.round(probeAtMs), scope);
+  /** The API answered a call that belongs to no attempt: earlier calls without an answer count no more. */
+  async answered(): Promise<void> {
+    const unanswered = { scope: 'account', reason: 'api_unreachable' };
+    inTransaction(this.#database, () => forgetEvidence(this.#database).run(unanswered));
   }
 
-  async end(scope: string, reason: string, nowMs: number): Promise<boolean> {
-    return inTransaction(this.#database, () => this.endByWorker(scope, reason, nowMs));
+  /** Ends a pause that no person opened. Returns whether it did. */
+  async end(scope: string, why: string, nowMs: number): Promise<boolean> {
+    return inTransaction(this.#database, () => endPause(this.#database, scope, why, nowMs));
   }
+}
 
-  /** Ends a pause that no person opened, and forgets its evidence: to pause again takes new one. Called inside a transaction. */
-  endByWorker(scope: string, why: string, nowMs: number): boolean {
-    const reason = this.#statements.end.get({ scope });
-    if (reason === undefined) return false;
-    this.#statements.forgetEvidence.run({ scope, reason });
-    recordAudit(this.#database, { nowMs, actor: 'worker', action: 'resume', subject: scope, reason: why });
-    return true;
-  }
+export function readPauses(database: Sqlite): readonly Pause[] {
+  return select(database).all();
+}
 
-  /**
-   * The keys of the configuration changed: pauses that a changed value may end are probed at once, and the worker's
-   * pauses of a removed key end. A person's pauses stay. Called inside a transaction.
-   */
-  keysChanged(keys: { configured: readonly string[]; changed: readonly string[]; nowMs: number }): void {
-    const { configured, changed, nowMs } = keys;
-    for (const { scope: text, reason } of readPauses(this.#database)) {
-      const scope = scopeFrom(text);
-      const mayEnd = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
-      if (changed.length > 0 && mayEnd) this.#statements.probeNow.run(nowMs, text);
-      if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson) continue;
-      this.endByWorker(text, 'the key is not configured any more', nowMs);
-    }
+export function readPause(database: Sqlite, scope: string): Pause | null {
+  return readPauses(database).find((pause) => pause.scope === scope) ?? null;
+}
+
+// Each of these is called inside a transaction.
+
+/** A scope that is paused already keeps its first reason. */
+export function recordPause(database: Sqlite, pause: NewPause): void {
+  const { probes = 0, nowMs, scope } = pause;
+  const { changes } = insert(database).run({ ...pause, probes, message: pause.message.slice(0, longestText) });
+  if (changes !== 1) return;
+  const reason = `${pause.reason}: ${pause.message}`;
+  recordAudit(database, { nowMs, actor: pause.openedBy, action: 'pause', subject: scope, reason });
+}
+
+/** Opens a pause that no probe ends. It takes the place of one that the worker opened. */
+export function takeOverPause(database: Sqlite, pause: NewPause): void {
+  const { scope, reason } = pause;
+  if (readPause(database, scope)?.reason === reason) return;
+  endPause(database, scope, `it is paused as ${reason} from now on`, pause.nowMs);
+  recordPause(database, pause);
+}
+
+export function postponeProbe(database: Sqlite, scope: string, probeAtMs: number): void {
+  setProbe(database).run(Math.round(probeAtMs), scope);
+}
+
+/** Ends a pause that no person opened, and forgets its evidence: to pause again takes new one. Returns whether it did. */
+export function endPause(database: Sqlite, scope: string, why: string, nowMs: number): boolean {
+  const reason = removeOfWorker(database).get(scope);
+  if (reason === undefined) return false;
+  forgetEvidence(database).run({ scope, reason });
+  recordAudit(database, { nowMs, actor: 'worker', action: 'resume', subject: scope, reason: why });
+  return true;
+}
+
+/** Returns whether it did: a person may have paused the scope already. */
+export function pauseByPerson(
+  database: Sqlite,
+  { scope, reason, actor, nowMs }: { scope: string; reason: string; actor: string; nowMs: number },
+): boolean {
+  return insertByPerson(database).run({ scope, reason, actor, nowMs }).changes === 1;
+}
+
+/** Ends any pause, and forgets all evidence: the next failure must not pause the scope again, whatever is mended now. */
+export function endPauseByPerson(database: Sqlite, scope: string): boolean {
+  if (remove(database).run(scope).changes !== 1) return false;
+  forgetAllEvidence(database).run(scope);
+  return true;
+}
+
+/**
+ * The keys of the configuration changed: pauses that a changed value may end are probed at once, and the worker's pauses of
+ * a removed key end. A person's pauses stay.
+ */
+export function updatePausesOfKeys(
+  database: Sqlite,
+  { configured, changed, nowMs }: { configured: readonly string[]; changed: readonly string[]; nowMs: number },
+): void {
+  for (const { scope: text, reason } of readPauses(database)) {
+    const scope = scopeFrom(text);
+    const mayEnd = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
+    if (changed.length > 0 && mayEnd) probeNow(database).run(nowMs, text);
+    if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson) continue;
+    endPause(database, text, 'the key is not configured any more', nowMs);
   }
+}
+
+/**
+ * Read inside the transaction of a claim, so that nothing is sent after a pause was confirmed.
+ * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
+ */
+export function readPausedScopes(database: Sqlite, trials: readonly string[] = []): PausedScopes {
+  return pausedScopes(
+    readPauses(database).filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
+  );
+}
+
+export function pausedScopes(paused: readonly Pause[]): PausedScopes {
+  const keys = paused.flatMap(({ scope: text }) => {
+    const scope = scopeFrom(text);
+    return scope?.kind === 'key' ? [scope.name] : [];
+  });
+  const all = new Set(paused.map((pause) => pause.scope));
+  const byPerson = new Set(paused.filter((pause) => pause.reason === pausedByPerson).map((pause) => pause.scope));
+  return { account: all.has('account'), keys, all, byPerson };
+}
+
+/** The same scopes, without some that the worker paused. */
+export function withoutScopes(paused: PausedScopes, scopes: readonly string[]): PausedScopes {
+  if (scopes.length === 0) return paused;
+  const all = new Set([...paused.all].filter((it) => !scopes.includes(it) || paused.byPerson.has(it)));
+  return { ...paused, all };
+}
+
+/** Whether new entries of a lane wait for a paused scope. */
+export function isLanePaused({ balance, hasFallback, product, family }: Lane, paused: PausedScopes): boolean {
+  if (isSendPaused({ balance, product, family }, paused)) return true;
+  return !hasFallback && balance !== null && paused.all.has(balance);
+}
+
+/** Whether nothing is sent in these scopes, also not an entry of unknown outcome: it may have been charged already. */
+export function isSendPaused({ balance, product, family }: EntryScopes, paused: PausedScopes): boolean {
+  if (paused.all.has(family) || (product !== null && paused.all.has(product))) return true;
+  return balance !== null && paused.byPerson.has(balance);
 }

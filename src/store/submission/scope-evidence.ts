@@ -1,75 +1,66 @@
-import type { Evidence, JudgedPause } from '../../core/scopes/judge-call.ts';
 import type { EvidenceReason } from '../../core/scopes/evidence.ts';
-import type { Sqlite } from '../sqlite/database.ts';
-import { readPauses } from './paused-scopes.ts';
-import type { SqlitePauses } from './pauses.ts';
-import type { ScopeChange, ScopeFindings } from './submission.ts';
+import type { Evidence, JudgedPause } from '../../core/scopes/judge-call.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { ScopeChange, ScopeFindings } from './attempt.ts';
+import { endPause, postponeProbe, readPauses, recordPause } from './pauses.ts';
 
 /** Older evidence counts no more: what failed an hour apart is no run. */
 const countedForMs = 3_600_000;
 /** So much evidence against a scope is enough for every rule. */
 const mostOfScope = 20;
 
-/** What counts against each scope until now. Every method is called inside a transaction. */
-export class ScopeEvidence {
-  readonly #database: Sqlite;
-  readonly #pauses: SqlitePauses;
-  readonly #statements;
+interface EvidenceKey {
+  readonly scope: string;
+  readonly reason: string;
+}
 
-  constructor(database: Sqlite, pauses: SqlitePauses) {
-    this.#database = database;
-    this.#pauses = pauses;
-    this.#statements = {
-      find: database.prepare<
-        { scopes: string; sinceMs: number },
-        Omit<Evidence, 'reason'> & { reason: EvidenceReason }
-      >(
-        `SELECT scope, reason, entry_id AS entryId, product FROM scope_evidence
-         WHERE scope IN (SELECT value FROM json_each(:scopes)) AND at_ms > :sinceMs`,
-      ),
-      products: database
-        .prepare<[string], string>(
-          'SELECT DISTINCT product FROM scope_evidence WHERE scope = ? AND product IS NOT NULL',
-        )
-        .pluck(),
-      count: database
-        .prepare<[string, string], number>('SELECT count(*) FROM scope_evidence WHERE scope = ? AND reason = ?')
-        .pluck(),
-      remember: database.prepare(
-        `INSERT INTO scope_evidence (scope, reason, entry_id, product, at_ms)
-         VALUES (:scope, :reason, :entryId, :product, :nowMs)
-         ON CONFLICT (scope, reason, entry_id) DO UPDATE SET at_ms = excluded.at_ms`,
-      ),
-      forgetOldest: database.prepare(
-        `DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason AND entry_id = (
-           SELECT entry_id FROM scope_evidence WHERE scope = :scope AND reason = :reason ORDER BY at_ms, entry_id LIMIT 1)`,
-      ),
-      forget: database.prepare('DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason'),
-    };
-  }
+const find = statementOf<
+  { scopes: string; sinceMs: number },
+  Omit<Evidence, 'reason'> & { readonly reason: EvidenceReason }
+>(
+  `SELECT scope, reason, entry_id AS entryId, product FROM scope_evidence
+   WHERE scope IN (SELECT value FROM json_each(:scopes)) AND at_ms > :sinceMs`,
+);
+const products = columnOf<[string], string>(
+  'SELECT DISTINCT product FROM scope_evidence WHERE scope = ? AND product IS NOT NULL',
+);
+const countOf = columnOf<[string, string], number>(
+  'SELECT count(*) FROM scope_evidence WHERE scope = ? AND reason = ?',
+);
+const insert = statementOf<EvidenceKey & { entryId: number; product: string | null; nowMs: number }, never>(
+  `INSERT INTO scope_evidence (scope, reason, entry_id, product, at_ms)
+   VALUES (:scope, :reason, :entryId, :product, :nowMs)
+   ON CONFLICT (scope, reason, entry_id) DO UPDATE SET at_ms = excluded.at_ms`,
+);
+const removeOldest = statementOf<EvidenceKey, never>(
+  `DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason AND entry_id = (
+     SELECT entry_id FROM scope_evidence WHERE scope = :scope AND reason = :reason ORDER BY at_ms, entry_id LIMIT 1)`,
+);
+const remove = statementOf<EvidenceKey, never>('DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason');
 
-  find(scopes: readonly string[], nowMs: number): ScopeFindings {
-    const pauses = readPauses(this.#database).filter((pause) => scopes.includes(pause.scope));
-    const parameters = { scopes: JSON.stringify(scopes), sinceMs: nowMs - countedForMs };
-    return { evidence: this.#statements.find.all(parameters), pauses: pauses satisfies readonly JudgedPause[] };
-  }
+/** What counts against these scopes until now. */
+export function readScopeFindings(database: Sqlite, scopes: readonly string[], nowMs: number): ScopeFindings {
+  const pauses = readPauses(database).filter((pause) => scopes.includes(pause.scope));
+  const evidence = find(database).all({ scopes: JSON.stringify(scopes), sinceMs: nowMs - countedForMs });
+  return { evidence, pauses: pauses satisfies readonly JudgedPause[] };
+}
 
-  /** The products that count against a paused scope. */
-  productsAgainst(scope: string): ReadonlySet<string> {
-    return new Set(this.#statements.products.all(scope));
-  }
+/** The products that count against a paused scope. */
+export function productsAgainst(database: Sqlite, scope: string): ReadonlySet<string> {
+  return new Set(products(database).all(scope));
+}
 
-  /** Returns whether a pause was opened, postponed or ended. */
-  apply({ forget, remember, open, postpone, end }: ScopeChange, nowMs: number): boolean {
-    for (const { scope, reason } of forget) this.#statements.forget.run({ scope, reason });
-    for (const { scope, reason, entryId, product } of remember) {
-      const count = this.#statements.count.get(scope, reason) ?? 0;
-      if (count >= mostOfScope) this.#statements.forgetOldest.run({ scope, reason });
-      this.#statements.remember.run({ scope, reason, entryId, product, nowMs });
-    }
-    for (const pause of open) this.#pauses.record({ ...pause, nowMs });
-    for (const { scope, probeAtMs } of postpone) this.#pauses.postpone(scope, probeAtMs);
-    for (const { scope, why } of end) this.#pauses.endByWorker(scope, why, nowMs);
-    return open.length + postpone.length + end.length > 0;
+/** Returns whether a pause was opened, postponed or ended. Called inside a transaction. */
+export function applyScopeChange(database: Sqlite, change: ScopeChange, nowMs: number): boolean {
+  const { forget, remember, open, postpone, end } = change;
+  for (const { scope, reason } of forget) remove(database).run({ scope, reason });
+  for (const { scope, reason, entryId, product } of remember) {
+    const count = countOf(database).get(scope, reason) ?? 0;
+    if (count >= mostOfScope) removeOldest(database).run({ scope, reason });
+    insert(database).run({ scope, reason, entryId, product, nowMs });
   }
+  for (const pause of open) recordPause(database, { ...pause, nowMs });
+  for (const { scope, probeAtMs } of postpone) postponeProbe(database, scope, probeAtMs);
+  for (const { scope, why } of end) endPause(database, scope, why, nowMs);
+  return open.length + postpone.length + end.length > 0;
 }

@@ -1,257 +1,267 @@
-import type { Unit } from '../../core/answers/order-answer.ts';
-import type { ResendVerdict } from '../../core/decision/resend.ts';
-import type { Settlement } from '../../core/decision/settlement.ts';
-import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
-import type { LookedUp, Operation } from '../../core/order/operation.ts';
-import type { OrderRules } from '../../core/order/order-request.ts';
-import type { ReferencedPurchase } from '../../core/order/purchase.ts';
-import type { Evidence, JudgedPause, ScopeChanges } from '../../core/scopes/judge-call.ts';
+import { canTransition, type EntryState } from '../../core/entry/states.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
+import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-loss.ts';
+import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './attempt.ts';
+import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
+import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
+import { DueEntries } from './due-entries.ts';
+import { endOverdue, flagForReview, recoverEntry, settleEntry } from './entry-changes.ts';
+import { originOf } from './esim-origins.ts';
+import { LookupProofs } from './lookup-proofs.ts';
+import { findNextToSend, notHeldUp, rememberCost, trialOf } from './next-to-send.ts';
+import { readExposure } from './open-calls.ts';
+import { Pauses, readPausedScopes, recordPause } from './pauses.ts';
+import { firstReplacementOf } from './replacements.ts';
+import { applyScopeChange, readScopeFindings } from './scope-evidence.ts';
+import { restartSettlementDelays } from './settlement-delays.ts';
+
+interface AttemptRow {
+  readonly id: number;
+  readonly entry_id: number;
+  readonly purpose: 'submit' | 'lookup';
+  readonly opened_at_ms: number;
+}
+
+const insertAttempt = statementOf<Record<string, unknown>, never>(
+  `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
+   VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = +:entryId), :purpose, :keyName,
+           :incarnationId, :nowMs)`,
+);
+const updateSending = statementOf<Record<string, unknown>, never>(
+  `UPDATE entries SET state = 'sending', key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
+                      due_before_recheck_ms = NULL, request_method = :method, request_path = :path, request_body = :body
+   WHERE id = :id AND state = :from`,
+);
+const updateClosed = statementOf<Record<string, unknown>, never>(
+  `UPDATE attempts SET closed_at_ms = :nowMs, sent = :sent, outcome = :row, http_status = :http, error_code = :code,
+                       error_message = :message, duration_ms = :durationMs
+   WHERE id = :attemptId AND entry_id = :entryId AND closed_at_ms IS NULL`,
+);
+const findAttempt = statementOf<[number], AttemptRow>(
+  'SELECT id, entry_id, purpose, opened_at_ms FROM attempts WHERE id = ?',
+);
+const findEntry = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE id = ?');
+// By the index of the open ones, which are few: to have them in order, SQLite would read all.
+const selectOpenOfOthers = statementOf<[number], AttemptRow>(
+  'SELECT id, entry_id, purpose, opened_at_ms FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id',
+);
+
+/** States in which an entry is looked up. */
+const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
 /** Claims due entries and records what their calls led to. */
-export interface Submission {
-  readonly budget: StoredBudget;
-  readonly pauses: StoredPauses;
+export class Submission {
+  readonly budget: Budget;
+  readonly pauses: Pauses;
   readonly lookups: LookupProofs;
+  readonly #outbox: Outbox;
+  readonly #database: Sqlite;
+  readonly #due: DueEntries;
+
+  constructor(outbox: Outbox) {
+    const { database } = outbox;
+    this.#outbox = outbox;
+    this.#database = database;
+    this.budget = new Budget(outbox);
+    this.pauses = new Pauses(database);
+    this.lookups = new LookupProofs(database);
+    this.#due = new DueEntries(database);
+  }
+
   /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
-  openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null>;
+  async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
+    return inTransaction(this.#database, () => this.#open(claim));
+  }
+
+  #open(claim: AttemptClaim): OpenAttempt | null {
+    const outbox = this.#outbox;
+    const { database } = outbox;
+    const { keyName, incarnationId, nowMs } = claim;
+    const paused = readPausedScopes(database, notHeldUp(database, claim));
+    if (paused.account || paused.keys.includes(keyName)) return null;
+    const isSend = claim.step === 'send';
+    const row = isSend ? findNextToSend({ outbox, due: this.#due, claim, paused }) : this.#due.toLookUp(nowMs);
+    if (row === null) return null;
+    const entry = entryOf(outbox, row);
+    const request = isSend ? requestOf(row, entry, claim) : null;
+    if (request instanceof Error) {
+      // An entry whose request cannot be rendered is never sent, and must not stop the others.
+      flagForReview(outbox, row, `its request could not be rendered: ${request.message}`, nowMs);
+      return null;
+    }
+    const purpose = isSend ? 'submit' : 'lookup';
+    const inserted = insertAttempt(database).run({ entryId: row.id, purpose, keyName, incarnationId, nowMs });
+    const attemptId = Number(inserted.lastInsertRowid);
+    if (request !== null) startSending(database, row, request, claim);
+    takeSlotsOfAttempt(database, attemptId, claim);
+    return {
+      attemptId,
+      purpose,
+      openedAtMs: nowMs,
+      openedMono: claim.nowMono,
+      entry,
+      request,
+      originReference: originOf(database, row),
+      successorReference: entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null,
+      trialOf: trialOf(row, claim),
+    };
+  }
+
   /**
    * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused scopes, in one
    * transaction. Returns whether a pause was opened, postponed or ended.
    */
-  closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }>;
+  async closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }> {
+    return inTransaction(this.#database, () => closeAttempt(this.#outbox, close));
+  }
+
   /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
-  adoptConnector(connector: string): Promise<void>;
+  async adoptConnector(connector: string): Promise<void> {
+    adoptConnector(this.#database, connector);
+  }
+
   /** Attempts that another run of the worker left open. */
-  openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
+  async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
+    return selectOpenOfOthers(this.#database)
+      .all(incarnationId)
+      .map((attempt) => {
+        const row = existingEntry(this.#database, attempt.entry_id);
+        return {
+          attemptId: attempt.id,
+          purpose: attempt.purpose,
+          openedAtMs: attempt.opened_at_ms,
+          openedMono: null,
+          entry: entryOf(this.#outbox, row),
+          request: null,
+          originReference: originOf(this.#database, row),
+          successorReference: null,
+          trialOf: [],
+        };
+      });
+  }
+
   /**
    * Lets the settlement delays that were stamped in another run of the machine end at `untilMono`. Without a boot id
    * every stamp may be of another run, and all of them end then.
    */
-  restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void>;
+  async restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void> {
+    restartSettlementDelays(this.#outbox, restart);
+  }
+
   /** When the next entry is due: a time, or null when none is waiting for one. */
-  nextDueAt(step: 'send' | 'lookup', nowMs: number): Promise<number | null>;
+  async nextDueAt(step: AttemptClaim['step'], nowMs: number): Promise<number | null> {
+    return this.#due.nextAt(step, nowMs);
+  }
+
   /**
    * Ends entries whose deadline had passed at `nowMs` while nothing was charged. Returns how many. An entry that an outbox which was
    * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
    */
-  expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number>;
+  async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
+    const outbox = this.#outbox;
+    const { database } = outbox;
+    const overdue = this.#due.overdue(nowMs);
+    if (overdue.length === 0) return 0;
+    return inTransaction(database, () => {
+      // An entry that a lost outbox may have bought in time must not be reported as expired.
+      const unsure = new Set(overdue.filter((row) => lostOutboxMayHaveSent(database, row)));
+      const allowed = Math.max(0, maxUnknownOutcomes - readExposure(database).total);
+      for (const row of [...unsure].slice(0, allowed)) recoverEntry(database, row, nowMs);
+      const inParts = new Set(overdue.filter((row) => !unsure.has(row) && lostOutboxMayHaveBoughtParts(row)));
+      for (const row of inParts) flagForReview(outbox, row, boughtInParts, nowMs);
+      const ended = overdue.filter((row) => !unsure.has(row) && !inParts.has(row));
+      for (const row of ended) endOverdue(outbox, row, nowMs);
+      return ended.length;
+    });
+  }
+
   /**
    * An entry that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at most.
    * Null if there is none, or if it is looked up before it is sent anyway.
    */
-  oldestUnsent(upToEntry: number): Promise<{ reference: string; operation: Operation } | null>;
+  async oldestUnsent(upToEntry: number): Promise<{ reference: string; operation: Operation } | null> {
+    const row = this.#due.oldestUnsent(upToEntry);
+    return row === null || lostOutboxMayHaveSent(this.#database, row) ? null : row;
+  }
 }
 
-/** The slots that calls hold, and the back-off of each key. */
-export interface StoredBudget {
-  /**
-   * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
-   * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
-   */
-  restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
-  /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
-  takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
-  settleSlot(id: number, settledMono: number): Promise<void>;
-  forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
-  /** The back-off of each key after a 429; in another run of the machine, for its full length again from now on. */
-  restoreBackOffs(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyBackOff[]>;
-  /** A call without an entry was rate-limited; the back-off after an attempt is recorded when the attempt is closed. */
-  recordBackOff(backOff: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
-  /**
-   * Records the keys of the configuration, at the start and when they change. Pauses that a changed value may end are
-   * probed at once.
-   * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
-   */
-  adoptKeys(keys: KeysInUse): Promise<KeysAdopted>;
+const boughtInParts =
+  'the outbox was lost, its order may have been bought in parts, and its deadline passed before they were found: look for them in the list of the supplier';
+
+function existingEntry(database: Sqlite, id: number): EntryRow {
+  const row = findEntry(database).get(id);
+  assert(row !== undefined, `entry ${id} exists`);
+  return row;
 }
 
-/** The pauses that the worker opens and ends; people do so by `Operator`. */
-export interface StoredPauses {
-  all(): Promise<readonly Pause[]>;
-  open(pause: NewPause): Promise<void>;
-  postponeProbe(scope: string, probeAtMs: number): Promise<void>;
-  /** The API answered a call that belongs to no attempt: earlier calls without an answer count no more. */
-  answered(): Promise<void>;
-  /** Ends a pause that no person opened. Returns whether it did. */
-  end(scope: string, reason: string, nowMs: number): Promise<boolean>;
+/** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
+function requestOf(row: EntryRow, entry: Entry, claim: AttemptClaim): RenderedRequest | Error {
+  if (row.request_method !== null && row.request_path !== null) {
+    return { method: row.request_method, path: row.request_path, body: row.request_body };
+  }
+  try {
+    return claim.render(entry);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
-/** Which lookup paths have found an order before: only then is "not found" believed. */
-export interface LookupProofs {
-  proven(): Promise<readonly LookupProof[]>;
-  prove(proof: LookupProof): Promise<void>;
-  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
-  boughtReference(kind: LookedUp): Promise<string | null>;
+function startSending(
+  database: Sqlite,
+  row: EntryRow,
+  request: RenderedRequest,
+  { keyName, nowMs }: AttemptClaim,
+): void {
+  assert(canTransition(row.state, 'sending'), `${row.reference} may be sent from the state ${row.state}`);
+  const { changes } = updateSending(database).run({ ...request, id: row.id, from: row.state, keyName, nowMs });
+  assert(changes === 1, `${row.reference} is claimed once`);
 }
 
-/** A lookup has found an order of this kind under this path. */
-export interface LookupProof {
-  readonly kind: LookedUp;
-  readonly path: string;
+/** Called inside a transaction. */
+function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boolean } {
+  const { database } = outbox;
+  const { attemptId, entryId, nowMs, durationMs, outcome, settlement } = close;
+  const attempt = findAttempt(database).get(attemptId);
+  assert(attempt !== undefined && attempt.entry_id === entryId, `attempt ${attemptId} belongs to its entry`);
+  const { changes } = updateClosed(database).run({
+    attemptId,
+    entryId,
+    nowMs,
+    durationMs,
+    row: outcome.row,
+    http: outcome.http,
+    code: outcome.code,
+    sent: outcome.sent ? 1 : 0,
+    message: outcome.message.slice(0, longestText),
+  });
+  assert(changes === 1, `attempt ${attemptId} is closed once`);
+  settleAttemptSlots(database, close);
+  if (close.backOff) stampBackOff(database, close.backOff, close);
+  // First what the call ends: the denial that it brings may be of the same scope.
+  const pausesChanged = judgeScopes(database, close) || close.pause !== null;
+  if (close.pause !== null) recordPause(database, { ...close.pause, nowMs });
+  const row = existingEntry(database, entryId);
+  const isSubmit = attempt.purpose === 'submit';
+  // A person may have held the entry while it was looked up: that decision stands.
+  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged };
+  settleEntry(outbox, row, {
+    settlement,
+    now: close,
+    expected: isSubmit ? ['sending'] : lookedUp,
+    // The clock may have been set back since: an entry must not seem to be sent in the future.
+    sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.opened_at_ms, nowMs) : null,
+  });
+  if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
+  if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);
+  return { pausesChanged };
 }
 
-/** An entry as the submission sees it. */
-export interface Entry extends ReferencedPurchase {
-  readonly id: number;
-  readonly generation: number;
-  readonly part: number;
-  readonly rules: OrderRules;
-  /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
-  readonly knownLimit: number | null;
-  readonly notAfterMs: number | null;
-  readonly state: EntryState;
-  readonly nextStep: 'send' | 'lookup';
-  readonly outcomeUnknown: boolean;
-  readonly settlementDelayEndMs: number | null;
-  /** The same end, on the monotonic clock of this run of the machine. */
-  readonly settlementDelayEndMono: number | null;
-  readonly recoveryStage: RecoveryStage;
-  readonly attempts: number;
-  readonly tries: number;
-  readonly absences: number;
-  readonly firstSentAtMs: number | null;
-  readonly keyName: string | null;
-  readonly orderNumber: string | null;
-  /** The units that its answers delivered so far. */
-  readonly units: readonly Unit[];
-  readonly outcomeRow: string | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly errorBuffered: boolean;
-  readonly createdAtMs: number;
+function judgeScopes(database: Sqlite, { scopes, nowMs }: AttemptClose): boolean {
+  if (scopes === undefined) return false;
+  const findings = readScopeFindings(database, scopes.judged, nowMs);
+  return applyScopeChange(database, scopes.judge(findings), nowMs);
 }
-
-export interface RenderedRequest {
-  readonly method: string;
-  readonly path: string;
-  /** The exact body bytes as text, or null for none. */
-  readonly body: string | null;
-}
-
-export interface AttemptClaim {
-  readonly step: 'send' | 'lookup';
-  readonly keyName: string;
-  readonly incarnationId: number;
-  readonly nowMs: number;
-  /** The latest time that it may be now: nothing is sent whose deadline may have passed. Default: `nowMs`. */
-  readonly latestMs?: number;
-  readonly nowMono: number;
-  readonly bootId: string | null;
-  /** Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so many. */
-  readonly maxUnknownOutcomes: number;
-  /** Whether the last order of a product was bought, by its scope. */
-  readonly isProvenProduct: (product: string) => boolean;
-  /** The paused scopes whose trial order may be sent now. */
-  readonly trials: readonly string[];
-  /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */
-  readonly earlyTrials?: readonly string[];
-  /** Which orders of shops are read again before they are bought. Absent: none. */
-  readonly rechecks?: RecheckRule;
-  /** Renders the request of an entry that was never sent; stored with the attempt. */
-  readonly render: (entry: Entry) => RenderedRequest;
-  /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
-  readonly judgeResend: (entry: Entry, originReference: string | null, isPaused: boolean) => ClaimVerdict;
-}
-
-/** Which orders of shops are read again before a line of them is sent. Called within the claim. */
-export interface RecheckRule {
-  /** How old the known state of an order of this source may be, in ms; null: it is not read again. */
-  readonly maxAgeMs: (source: string) => number | null;
-  /** An entry of this source waits until its order was read again. */
-  readonly onDelayed: (source: string) => void;
-}
-
-/** What a claim does with an entry of unknown outcome; `wait`: its scope is paused, and no lookup can settle it. */
-export type ClaimVerdict = ResendVerdict | { readonly step: 'wait' };
-
-export interface OpenAttempt {
-  readonly attemptId: number;
-  readonly purpose: 'submit' | 'lookup';
-  readonly openedAtMs: number;
-  /** On the clock that nobody sets; null: it was opened by an earlier process. */
-  readonly openedMono: number | null;
-  /** The entry as it was before the attempt. */
-  readonly entry: Entry;
-  readonly request: RenderedRequest | null;
-  /** The order that an eSIM came from, for a lookup of a cancel. */
-  readonly originReference: string | null;
-  /** The reference of the entry's replacement, where that is what is looked up. */
-  readonly successorReference: string | null;
-  /** The paused scopes whose trial order this is. */
-  readonly trialOf: readonly string[];
-}
-
-/** What is known about the scopes of a call that is over. */
-export interface ScopeFindings {
-  readonly evidence: readonly Evidence[];
-  readonly pauses: readonly JudgedPause[];
-}
-
-/** What a call that is over changes about its scopes. */
-export interface ScopeChange extends Pick<ScopeChanges, 'forget' | 'remember' | 'end'> {
-  readonly open: readonly Omit<NewPause, 'nowMs'>[];
-  readonly postpone: readonly { scope: string; probeAtMs: number }[];
-}
-
-export interface AttemptClose {
-  readonly attemptId: number;
-  readonly entryId: number;
-  readonly nowMs: number;
-  readonly nowMono: number;
-  readonly durationMs: number | null;
-  readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
-  readonly settlement: Settlement;
-  /** When the window of the slots began; null when the call surely never left, and they are free again. */
-  readonly slotsSettledMono: number | null;
-  readonly bootId: string | null;
-  /** A key or the account, paused from now on because this outcome denies it. */
-  readonly pause: Omit<NewPause, 'nowMs'> | null;
-  /** Judges the scopes of the call. Called inside the transaction. Absent: they are not judged. */
-  readonly scopes?: { readonly judged: readonly string[]; readonly judge: (found: ScopeFindings) => ScopeChange };
-  /** The back-off of the key, when the call was rate-limited. */
-  readonly backOff?: KeyBackOff | null;
-}
-
-/** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */
-export interface KeyBackOff {
-  readonly keyName: string;
-  readonly blockedUntilMono: number;
-  readonly throttledUntilMono: number;
-  readonly throttleLengthMs: number;
-}
-
-export interface KeysInUse {
-  readonly keys: readonly { readonly name: string; readonly value: string }[];
-  readonly nowMs: number;
-  /** Calls may be open: a value must keep its name. */
-  readonly whileRunning: boolean;
-}
-
-export interface KeysAdopted {
-  /** Names that have another value than before. */
-  readonly replaced: readonly string[];
-}
-
-export interface BudgetSlot {
-  readonly keyName: string;
-  readonly limitName: 'requests' | 'orders';
-  readonly settledMono: number;
-}
-
-export interface Pause {
-  /** The text of a scope; see `core/scopes/scope.ts`. */
-  readonly scope: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly openedBy: string;
-  readonly sinceMs: number;
-  readonly probeAtMs: number | null;
-  readonly probes: number;
-}
-
-/** A pause that is opened now. */
-export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & {
-  readonly nowMs: number;
-  /** How often it was probed before it ended the last time; the delays continue from there. Absent: never. */
-  readonly probes?: number;
-};

@@ -1,7 +1,7 @@
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { stateConditions } from '../sqlite/state-conditions.ts';
-import type { AfterLoss } from '../submission/after-loss.ts';
+import { moveAfterLoss } from '../submission/after-loss.ts';
 import type { StoredTimes } from './stored-times.ts';
 
 const seenName = 'clock_seen_ms';
@@ -51,12 +51,10 @@ const dueNow = `
 
 export class SqliteStoredTimes implements StoredTimes {
   readonly #database: Sqlite;
-  readonly #afterLoss: AfterLoss;
   readonly #nextDeadline;
 
-  constructor(database: Sqlite, parts: { afterLoss: AfterLoss }) {
+  constructor(database: Sqlite) {
     this.#database = database;
-    this.#afterLoss = parts.afterLoss;
     this.#nextDeadline = database
       .prepare<[], number | null>(
         `SELECT min(not_after_ms) FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL`,
@@ -74,7 +72,7 @@ export class SqliteStoredTimes implements StoredTimes {
       }
       // Not moved, so that those of one lane stay in their order.
       count += this.#database.prepare(dueNow).run({ nowMs }).changes;
-      this.#afterLoss.follow(stepMs);
+      moveAfterLoss(this.#database, stepMs);
       writeMeta(this.#database, seenName, String(nowMs));
       return count;
     });

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptClaim } from '../../../src/store/submission/submission.ts';
+import type { AttemptClaim } from '../../../src/store/submission/attempt.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;

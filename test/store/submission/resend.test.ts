@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { describe, expect, it } from 'vitest';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
-import type { AttemptClaim } from '../../../src/store/submission/submission.ts';
+import type { AttemptClaim } from '../../../src/store/submission/attempt.ts';
 import { act, entries } from '../../support/operator.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EvidenceReason } from '../../../src/core/scopes/evidence.ts';
-import type { ScopeChange, ScopeFindings } from '../../../src/store/submission/submission.ts';
+import type { ScopeChange, ScopeFindings } from '../../../src/store/submission/attempt.ts';
 import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 const hour = 3_600_000;

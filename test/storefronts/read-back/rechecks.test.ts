@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OpenAttempt, RecheckRule } from '../../../src/store/submission/submission.ts';
+import type { OpenAttempt, RecheckRule } from '../../../src/store/submission/attempt.ts';
 import type { RestSettings } from '../../../src/storefronts/shop/shop-settings.ts';
 import { explain } from '../../../src/submit/explain-queue.ts';
 import { close, emptyBalance, line, nothing } from '../../support/outbox.ts';

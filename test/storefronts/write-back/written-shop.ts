@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Settlement } from '../../../src/core/decision/settlement.ts';
-import type { Entry } from '../../../src/store/submission/submission.ts';
+import type { Entry } from '../../../src/store/sqlite/rows.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { WriteBack } from '../../../src/results/write-back.ts';

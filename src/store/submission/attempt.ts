@@ -1,0 +1,97 @@
+import type { ResendVerdict } from '../../core/decision/resend.ts';
+import type { Settlement } from '../../core/decision/settlement.ts';
+import type { Evidence, JudgedPause, ScopeChanges } from '../../core/scopes/judge-call.ts';
+import type { Entry } from '../sqlite/rows.ts';
+import type { KeyBackOff } from './budget.ts';
+import type { NewPause } from './pauses.ts';
+
+export interface RenderedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The exact body bytes as text, or null for none. */
+  readonly body: string | null;
+}
+
+export interface AttemptClaim {
+  readonly step: 'send' | 'lookup';
+  readonly keyName: string;
+  readonly incarnationId: number;
+  readonly nowMs: number;
+  /** The latest time that it may be now: nothing is sent whose deadline may have passed. Default: `nowMs`. */
+  readonly latestMs?: number;
+  readonly nowMono: number;
+  readonly bootId: string | null;
+  /** Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so many. */
+  readonly maxUnknownOutcomes: number;
+  /** Whether the last order of a product was bought, by its scope. */
+  readonly isProvenProduct: (product: string) => boolean;
+  /** The paused scopes whose trial order may be sent now. */
+  readonly trials: readonly string[];
+  /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */
+  readonly earlyTrials?: readonly string[];
+  /** Which orders of shops are read again before they are bought. Absent: none. */
+  readonly rechecks?: RecheckRule;
+  /** Renders the request of an entry that was never sent; stored with the attempt. */
+  readonly render: (entry: Entry) => RenderedRequest;
+  /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
+  readonly judgeResend: (entry: Entry, originReference: string | null, isPaused: boolean) => ClaimVerdict;
+}
+
+/** Which orders of shops are read again before a line of them is sent. Called within the claim. */
+export interface RecheckRule {
+  /** How old the known state of an order of this source may be, in ms; null: it is not read again. */
+  readonly maxAgeMs: (source: string) => number | null;
+  /** An entry of this source waits until its order was read again. */
+  readonly onDelayed: (source: string) => void;
+}
+
+/** What a claim does with an entry of unknown outcome; `wait`: its scope is paused, and no lookup can settle it. */
+export type ClaimVerdict = ResendVerdict | { readonly step: 'wait' };
+
+export interface OpenAttempt {
+  readonly attemptId: number;
+  readonly purpose: 'submit' | 'lookup';
+  readonly openedAtMs: number;
+  /** On the clock that nobody sets; null: it was opened by an earlier process. */
+  readonly openedMono: number | null;
+  /** The entry as it was before the attempt. */
+  readonly entry: Entry;
+  readonly request: RenderedRequest | null;
+  /** The order that an eSIM came from, for a lookup of a cancel. */
+  readonly originReference: string | null;
+  /** The reference of the entry's replacement, where that is what is looked up. */
+  readonly successorReference: string | null;
+  /** The paused scopes whose trial order this is. */
+  readonly trialOf: readonly string[];
+}
+
+/** What is known about the scopes of a call that is over. */
+export interface ScopeFindings {
+  readonly evidence: readonly Evidence[];
+  readonly pauses: readonly JudgedPause[];
+}
+
+/** What a call that is over changes about its scopes. */
+export interface ScopeChange extends Pick<ScopeChanges, 'forget' | 'remember' | 'end'> {
+  readonly open: readonly Omit<NewPause, 'nowMs'>[];
+  readonly postpone: readonly { scope: string; probeAtMs: number }[];
+}
+
+export interface AttemptClose {
+  readonly attemptId: number;
+  readonly entryId: number;
+  readonly nowMs: number;
+  readonly nowMono: number;
+  readonly durationMs: number | null;
+  readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
+  readonly settlement: Settlement;
+  /** When the window of the slots began; null when the call surely never left, and they are free again. */
+  readonly slotsSettledMono: number | null;
+  readonly bootId: string | null;
+  /** A key or the account, paused from now on because this outcome denies it. */
+  readonly pause: Omit<NewPause, 'nowMs'> | null;
+  /** Judges the scopes of the call. Called inside the transaction. Absent: they are not judged. */
+  readonly scopes?: { readonly judged: readonly string[]; readonly judge: (found: ScopeFindings) => ScopeChange };
+  /** The back-off of the key, when the call was rate-limited. */
+  readonly backOff?: KeyBackOff | null;
+}

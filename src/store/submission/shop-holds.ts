@@ -1,0 +1,99 @@
+import type { EntryState } from '../../core/entry/states.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import { holdEntry, releaseEntry } from './entry-changes.ts';
+
+/*
+ * Lines that must not be bought while the shop's order is in its present state. What is unsent is held at once, and
+ * released when the shop shows the order as paid again. The claim asks, too: a call that was in flight may come back
+ * unbought, and a split adds entries. Every function is called inside a transaction.
+ */
+
+interface LineHold {
+  readonly shop_hold: string | null;
+  readonly shop_hold_lifted: number;
+}
+
+/** Why a line is held in whose place another one came that is a purchase of its own. */
+export const whyVanished =
+  'it vanished from the order, and a person said that the line in its place is another purchase: it is bought when the storefront shows it again';
+
+/** What is to be sent, now or later, and whose outcome is known. */
+const unsent: ReadonlySet<EntryState> = new Set(['pending', 'waiting']);
+
+const findHold = statementOf<[number], LineHold>('SELECT shop_hold, shop_hold_lifted FROM lines WHERE id = ?');
+const setHold = statementOf<{ lineId: number; why: string | null }, never>(
+  'UPDATE lines SET shop_hold = :why, shop_hold_lifted = 0 WHERE id = :lineId',
+);
+const setLifted = statementOf<[number], never>(
+  'UPDATE lines SET shop_hold_lifted = 1 WHERE id = ? AND shop_hold IS NOT NULL',
+);
+// Of the newest state of the order, which has neither the line nor another one in its place.
+const findVanished = columnOf<[number], number>(
+  `SELECT o.id FROM lines n JOIN lines o ON o.id = n.same_as JOIN requests r ON r.id = o.request_id
+   JOIN storefront_orders s ON s.source = r.source AND s.order_id = r.order_id
+   WHERE n.id = ? AND o.shop_hold IS NULL AND s.lines_left IS NOT NULL
+     AND NOT EXISTS (SELECT 1 FROM json_each(s.lines_left) j WHERE j.value > 0 AND (j.key = o.line_id
+       OR j.key IN (SELECT line_id FROM lines WHERE same_as = o.id AND id <> n.id)))`,
+);
+const setOwnPurchase = statementOf<[number], never>(
+  'UPDATE lines SET same_as = NULL WHERE id = ? AND same_as IS NOT NULL',
+);
+const entriesOfLine = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id');
+
+/** Why the line of an entry must not be bought now; null: it may. */
+export function whyHeldByShop(database: Sqlite, row: Pick<EntryRow, 'line_id'>): string | null {
+  const hold = findHold(database).get(row.line_id);
+  return hold === undefined || hold.shop_hold_lifted === 1 ? null : hold.shop_hold;
+}
+
+/** A person releases an entry that the shop's state holds: until that state changes, it does not count for the line. */
+export function liftShopHold(database: Sqlite, row: EntryRow): void {
+  if (row.held_by === 'shop') setLifted(database).run(row.line_id);
+}
+
+/**
+ * A person says that a line is a purchase of its own. What is unsent of the line that it came in the place of is held:
+ * the shop has that one no more. Returns the entries that are held now.
+ */
+export function makeOwnPurchase(outbox: Outbox, row: Pick<EntryRow, 'line_id'>, nowMs: number): readonly EntryRow[] {
+  const { database } = outbox;
+  const vanished = findVanished(database).get(row.line_id);
+  setOwnPurchase(database).run(row.line_id);
+  return vanished === undefined
+    ? []
+    : applyShopHold(outbox, vanished, { why: whyVanished, stillWhy: null }, nowMs).held;
+}
+
+/**
+ * Records why a line must not be bought now, and holds or releases what is unsent of it. What a person held stays held,
+ * and what a person released stays released while the reason is the same.
+ * @param state.why null: it may be bought
+ * @param state.stillWhy why it may not be released although the order is paid again; it holds nothing that is not held
+ */
+export function applyShopHold(
+  outbox: Outbox,
+  lineId: number,
+  state: { readonly why: string | null; readonly stillWhy: string | null },
+  nowMs: number,
+): { readonly held: readonly EntryRow[]; readonly released: readonly EntryRow[] } {
+  const { database } = outbox;
+  const was = findHold(database).get(lineId);
+  const before = was?.shop_hold ?? null;
+  const isLifted = was?.shop_hold_lifted === 1;
+  const why = state.why ?? (before !== null && !isLifted ? state.stillWhy : null);
+  if (why === null && before === null) return { held: [], released: [] };
+  if (why !== before) setHold(database).run({ lineId, why });
+  else if (isLifted) return { held: [], released: [] };
+  const rows = entriesOfLine(database).all(lineId);
+  const heldByShop = rows.filter((row) => row.state === 'held' && row.held_by === 'shop');
+  if (why === null) {
+    for (const row of heldByShop) releaseEntry(outbox, row, nowMs);
+    return { held: [], released: heldByShop };
+  }
+  const held = rows.filter((row) => unsent.has(row.state));
+  const changed = heldByShop.filter((row) => row.review_reason !== why);
+  for (const row of [...held, ...changed]) holdEntry(outbox, row, { why, by: 'shop' }, nowMs);
+  return { held, released: [] };
+}

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
-import { secretDigest } from '../ops/known-tokens.ts';
+import { secretDigest } from '../ops/callers.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
 import { controlMark, controlPath, reloadPath } from './control-protocol.ts';
 

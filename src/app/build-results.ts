@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { AlertLoop } from '../results/alerts/alert-loop.ts';
 import { CallbackSink } from '../results/callback-sink.ts';
-import { CsvResults } from '../results/csv/csv-results.ts';
+import { CsvResults } from '../results/csv-results.ts';
 import { CustomerTexts } from '../results/customer/customer-texts.ts';
 import type { Sink } from '../results/delivery-loop.ts';
 import { FolderSink } from '../results/folder-sink.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { smallestStepMs } from '../core/time/clock-steps.ts';
-import type { ContinuousClock } from '../ops/continuous-clock.ts';
+import type { ContinuousClock } from '../ops/system-clock.ts';
 import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { sealAgain } from '../admin/seal-again.ts';
 import type { Clock } from '../core/clock.ts';
-import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
+import { repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import { removeOldResults } from '../results/old-results.ts';

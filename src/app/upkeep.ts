@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CheckStatus, HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { isDiskFull } from '../ops/full-disk.ts';
+import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import { backUpInProcess, inspectInProcess } from '../store/sqlite/run-upkeep.ts';

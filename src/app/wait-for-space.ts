@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { startHealthServer } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { isDiskFull } from '../ops/full-disk.ts';
+import { isDiskFull } from '../ops/disk-guard.ts';
 import { freeSpace, isOutOfSpace } from '../store/sqlite/disk-errors.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 

@@ -8,7 +8,7 @@ import {
   type ExplainCommand,
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
-import { ContinuousClock } from '../ops/continuous-clock.ts';
+import { ContinuousClock } from '../ops/system-clock.ts';
 import type { Store } from '../store/store.ts';
 import { ApiClock } from '../submit/api-clock.ts';
 import { buildReadBack, buildStorefronts } from './build-storefronts.ts';

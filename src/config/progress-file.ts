@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
 import { namespaceFingerprint, type ReferenceNamespace } from '../core/order/reference.ts';
-import { writeFileAtomically } from '../ops/atomic-file.ts';
+import { writeFileAtomically } from '../ops/files.ts';
 import type { Config } from './config.ts';
 
 const about =

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
-import { callerAddress } from './caller-address.ts';
+import { callerAddress } from './callers.ts';
 
 export interface ConnectionLimits {
   readonly connections: number;

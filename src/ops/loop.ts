@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { isDiskFull } from './full-disk.ts';
+import { isDiskFull } from './disk-guard.ts';
 
 /** The reason of an abort. Without a reason Node creates an error, which costs more than the notification itself. */
 const notified = 'notified';

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeFileAtomically } from './atomic-file.ts';
+import { writeFileAtomically } from './files.ts';
 
 const runFileSchema = z.object({
   pid: z.int(),

@@ -5,7 +5,7 @@ import { failureOf } from '../core/result/delivery-error.ts';
 import type { OrderedEntries } from '../core/result/delivered-lines.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
-import { isDiskFull } from '../ops/full-disk.ts';
+import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';

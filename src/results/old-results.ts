@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { fileIdOfCsvResult } from '../core/order/order-file-names.ts';
 import { resultFileName } from '../core/result/result-document.ts';
 import type { Store } from '../store/store.ts';
-import { csvResultFolder } from './csv/csv-results.ts';
+import { csvResultFolder } from './csv-results.ts';
 import type { ResultFolder } from './result-folder.ts';
 import { messageOf } from './sink-pause.ts';
 

@@ -1,7 +1,6 @@
 import { constants, type FileHandle, lstat, mkdir, open, opendir, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileAccess, replaceFile, syncFolder } from '../ops/atomic-file.ts';
-import { requireRealFolder } from '../ops/real-folder.ts';
+import { type FileAccess, replaceFile, requireRealFolder, syncFolder } from '../ops/files.ts';
 
 /** A folder of results is at least this open: the files in it are what is secret. */
 const leastFolderMode = 0o750;

@@ -1,5 +1,5 @@
 import type { ResultEventType } from '../core/result/result-events.ts';
-import type { FileAccess } from '../ops/atomic-file.ts';
+import type { FileAccess } from '../ops/files.ts';
 
 /** The sinks of results. */
 export interface ResultsSettings {

@@ -21,7 +21,7 @@ import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
 import type { LookupCheck } from './lookup-check.ts';
 import { ProvenProducts } from './proven-products.ts';
-import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
+import { repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
 import type { BudgetLimits } from './settings.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 

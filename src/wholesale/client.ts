@@ -23,13 +23,12 @@ import {
 } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch } from './connector/compare-order.ts';
-import { connectorHash } from './connector/connector-hash.ts';
+import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import type { CatalogueWire } from './connector/wire-catalogue.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
-import { readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import type { CallEnd } from './transport/call-end.ts';
 import { DatedAnswers, type AnswerTimes } from './transport/dated-answers.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';

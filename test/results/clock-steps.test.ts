@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
-import { ContinuousClock } from '../../src/ops/continuous-clock.ts';
+import { ContinuousClock } from '../../src/ops/system-clock.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';

@@ -59,12 +59,12 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'a report is not synced before it has its name',
-    file: 'ops/atomic-file.ts',
+    file: 'ops/files.ts',
     changes: [['  await syncAndClose(file);\n  await rename', '  await file.close();\n  await rename']],
   },
   {
     name: 'the name of a result is not synced',
-    file: 'ops/atomic-file.ts',
+    file: 'ops/files.ts',
     changes: [['  await rename(draft, path);\n  await syncFolder(dirname(path));', '  await rename(draft, path);']],
   },
   {

@@ -7,7 +7,7 @@ import { buildOlderCopyCheck, noticeOlderCopy } from '../../src/app/older-copy.t
 import type { ProgressKeeper } from '../../src/app/progress-keeper.ts';
 import type { ProgressPort } from '../../src/config/progress-file.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
-import { ContinuousClock } from '../../src/ops/continuous-clock.ts';
+import { ContinuousClock } from '../../src/ops/system-clock.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/intake.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import { isDiskFull } from '../../src/ops/full-disk.ts';
+import { isDiskFull } from '../../src/ops/disk-guard.ts';
 import { afterLossMs } from '../../src/core/decision/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { withoutAnswer } from '../../src/core/answers/outcome.ts';
-import { ContinuousClock } from '../../src/ops/continuous-clock.ts';
+import { ContinuousClock } from '../../src/ops/system-clock.ts';
 import { ApiClock } from '../../src/submit/api-clock.ts';
 import { ApiClockCheck } from '../../src/submit/api-clock-check.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';

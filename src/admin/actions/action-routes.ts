@@ -3,18 +3,16 @@ import { html } from 'hono/html';
 import type { CommandResult, OperatorCommand } from '../../core/operator/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../../core/order-sync-error.ts';
 import { previewBulk, runBulk } from '../bulk-run.ts';
-import type { FormContext } from '../pages/action-forms.ts';
-import type { Html } from '../pages/html.ts';
-import type { Notices } from '../pages/notices.ts';
+import type { FormContext, PageSources } from '../pages/page-sources.ts';
+import type { Html } from '../html/document.ts';
+import type { Notices } from '../pages/layout.ts';
 import type { ShowOutcome } from '../pages/page-routes.ts';
-import type { PageSources } from '../pages/page-sources.ts';
 import { ownPath } from '../sign-in/guard-pages.ts';
 import { requireOperator } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
 import { actionForms } from './action-forms.ts';
-import { FinishedForms } from './finished-forms.ts';
+import { FinishedForms, type FormFields, type FormRequest, readForm } from './read-form.ts';
 import { acknowledgePreview, bulkPreview, bulkReport, revealedUnits } from './outcome-pages.ts';
-import { readForm, type FormFields, type FormRequest } from './read-form.ts';
 
 interface ActionOptions {
   readonly sources: Pick<PageSources, 'read' | 'clock'>;

@@ -4,11 +4,10 @@ import type { BulkResult } from '../../store/operator/operator.ts';
 import type { OrderDetail } from '../../store/read/order-detail.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { BulkPreview } from '../bulk-run.ts';
-import type { FormContext } from '../pages/action-forms.ts';
-import type { Html } from '../pages/html.ts';
-import { table } from '../pages/table.ts';
+import type { FormContext } from '../pages/page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { orderLink } from '../pages/text.ts';
-import { openForm } from './form-parts.ts';
+import { openForm } from './action-forms.ts';
 import type { AcknowledgeFilter } from './read-form.ts';
 
 /** How many entries of each state a preview names, and how many rows of the attention list it counts. */

@@ -1,12 +1,10 @@
 import { html } from 'hono/html';
 import { placeOf, type Attention, type AttentionFilter } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import type { FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { asked, filterForm, paging } from './list-parts.ts';
 import { entryCard, notAccepted } from './order-page.ts';
-import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 import { adviceText, longText, orderLink, orderPath, reviewPath, timeText } from './text.ts';
 
 const shownRows = 100;

@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
-import type { Html } from './html.ts';
+import { type Html, table } from '../html/document.ts';
 import { asked, filterForm, paging } from './list-parts.ts';
 import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 import { longText, timeText } from './text.ts';
 
 const shownDecisions = 100;

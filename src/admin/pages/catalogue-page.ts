@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
-import type { Html } from './html.ts';
+import { type Html, table } from '../html/document.ts';
 import { asked, filterForm } from './list-parts.ts';
 import type { CatalogueAnswer, PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 
 const withinMs = 15_000;
 const mostAsked = 50;

@@ -1,9 +1,8 @@
 import { html } from 'hono/html';
 import type { ConfigValue } from '../../config/config.ts';
-import type { Html } from './html.ts';
+import { type Html, table } from '../html/document.ts';
 import { asked, filterForm } from './list-parts.ts';
 import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 import { longText } from './text.ts';
 
 const fingerprintLength = 8;

@@ -1,10 +1,8 @@
 import { html } from 'hono/html';
-import type { FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { asked, filterForm, oneOf, paging } from './list-parts.ts';
 import { pausedSinks } from './paused-sections.ts';
-import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 import { longText, orderLink, timeText } from './text.ts';
 
 const shownDeliveries = 100;

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html } from './html.ts';
+import type { Html } from '../html/document.ts';
 
 /** One field of the filter of a list. */
 export type FilterField = {

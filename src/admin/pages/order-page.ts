@@ -6,13 +6,11 @@ import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/results.ts';
 import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import type { FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { asked, paging } from './list-parts.ts';
-import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 import { longText, reviewPath, timeText } from './text.ts';
-import { timelineTable } from './timeline.ts';
+import type { TimelineEvent, TimelineKind } from '../../store/read/timeline.ts';
 
 const shownEvents = 200;
 
@@ -182,4 +180,52 @@ function shopData({ metadata, lines }: ShopData): Html {
   const lineData = extras.map(({ line_id, extra }) => ({ line_id, extra }));
   const shown = extras.length === 0 ? { metadata } : { metadata, lines: lineData };
   return html`<details><summary>Show it: it may name the customer</summary><pre class="text">${JSON.stringify(shown, null, 2)}</pre></details>`;
+}
+
+const kinds: Readonly<Record<TimelineKind, string>> = {
+  received: 'received',
+  entry: 'entry made',
+  call: 'call begun',
+  answer: 'answer',
+  pause: 'pause',
+  decision: 'decision',
+  not_accepted: 'not accepted',
+  corrected: 'corrected',
+  settled: 'settled',
+  delivered: 'result delivered',
+  given_up: 'delivery given up',
+};
+
+/** What happened to an order, the first thing first, with what was said word for word. */
+function timelineTable(events: readonly TimelineEvent[], nowMs: number): Html {
+  if (events.length === 0) return html`<p>Nothing more.</p>`;
+  const rows = events.map((event) => [
+    timeText(event.at, nowMs),
+    kinds[event.kind],
+    longText(subjectOf(event)),
+    event.reference === null ? null : html`<a class="code" href="#${event.reference}">${event.reference}</a>`,
+    html`${factsOf(event)}${event.message === null || event.message === '' ? null : html` <q>${longText(event.message)}</q>`}`,
+  ]);
+  return table('Timeline', ['When', 'What', 'Which', 'Entry', 'Details'], rows);
+}
+
+function subjectOf({ kind, code, subject, lineId }: TimelineEvent): string {
+  if (kind === 'pause') return `${subject ?? ''}: ${code === 'pause' ? 'paused' : 'resumed'}`;
+  if (kind === 'answer' && subject === 'not_sent') return `${code}: the supplier got nothing`;
+  if (kind === 'not_accepted' || kind === 'corrected')
+    return [`line ${lineId ?? '-'}`, subject, code].filter(Boolean).join(', ');
+  return kind === 'settled' && subject !== null ? `${code}, order ${subject}` : code;
+}
+
+function factsOf({ actor, number, keyName, httpStatus, durationMs, errorCode }: TimelineEvent): string {
+  return [
+    actor === null ? '' : `by ${actor}`,
+    number === null ? '' : `call ${number}`,
+    keyName === null ? '' : `key ${keyName}`,
+    httpStatus === null ? '' : `HTTP ${httpStatus}`,
+    durationMs === null ? '' : `${durationMs} ms`,
+    errorCode ?? '',
+  ]
+    .filter((text) => text !== '')
+    .join(', ');
 }

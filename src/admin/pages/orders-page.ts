@@ -1,11 +1,9 @@
 import { html } from 'hono/html';
 import { entryStates } from '../../core/entry/states.ts';
 import type { OrderFilter, OrderSummary } from '../../store/read/list-orders.ts';
-import type { FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { addressWith, asked, filterForm, oneOf, paging } from './list-parts.ts';
-import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
 import { orderLink, timeText } from './text.ts';
 
 const shownOrders = 50;

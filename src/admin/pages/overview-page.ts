@@ -1,12 +1,10 @@
 import { html } from 'hono/html';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import { entryStates } from '../../core/entry/states.ts';
-import type { FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
-import type { PageSources } from './page-sources.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
-import { table } from './table.ts';
 import { adviceText, longText, orderLink, timeOfMs, timeText } from './text.ts';
 
 const shownAttention = 10;

@@ -7,22 +7,20 @@ import { keptAnswer } from '../kept-answer.ts';
 import { guardPages } from '../sign-in/guard-pages.ts';
 import type { PageAccess } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
-import type { FormContext } from './action-forms.ts';
-import { assetRoutes } from './assets.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { assetRoutes } from '../html/assets.ts';
 import { attentionPage, reviewPage } from './attention-page.ts';
 import { auditPage } from './audit-page.ts';
 import { cataloguePage } from './catalogue-page.ts';
 import { configPage } from './config-page.ts';
 import { deliveriesPage } from './deliveries-page.ts';
-import type { Html } from './html.ts';
-import { page, type PageFrame } from './layout.ts';
+import type { Html } from '../html/document.ts';
+import { Notices, page, type PageFrame } from './layout.ts';
 import { ordersAsCsv, ordersAsJson } from './order-export.ts';
-import { Notices } from './notices.ts';
 import { orderPage } from './order-page.ts';
 import { orderFilter, ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
-import type { PageSources } from './page-sources.ts';
-import { refusedPage } from './refused-page.ts';
+import { refusedPage } from '../sign-in/sign-in-pages.ts';
 
 /** What every page shows may be so old, in ms. */
 const keptForMs = 1000;

@@ -3,9 +3,13 @@ import type { Clock } from '../../core/clock.ts';
 import type { CallingCommand, CommandResult } from '../../core/operator/operator-command.ts';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import type { ActionForms } from './action-forms.ts';
+import type { Attention } from '../../store/read/attention.ts';
+import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import type { PauseEffect } from '../../store/read/pause-effects.ts';
+import type { Visitor } from '../sign-in/visitor.ts';
+import type { Html } from '../html/document.ts';
 
-export type CatalogueQuestion = Omit<Extract<CallingCommand, { action: 'read_catalogue' }>, 'action'>;
+type CatalogueQuestion = Omit<Extract<CallingCommand, { action: 'read_catalogue' }>, 'action'>;
 /** What the supplier's catalogue says about some products. */
 export type CatalogueAnswer = Extract<CommandResult, { kind: 'catalogue' }>;
 
@@ -26,3 +30,46 @@ export interface PageSources {
   readonly clock: Pick<Clock, 'wallMs' | 'monoMs'>;
   readonly forms: ActionForms;
 }
+
+/** What a form needs besides its subject. */
+export interface FormContext {
+  readonly visitor: Visitor;
+  /** The page that the visitor returns to when it is done. */
+  readonly returnTo: string;
+}
+
+/** Whether this visitor may decide anything: only then do the pages have forms. */
+export const mayDecide = ({ visitor }: FormContext): boolean => visitor.role === 'operator' && visitor.csrf !== null;
+
+/** Puts forms for what a person may decide into the pages. Null: there is nothing to decide. */
+export interface ActionForms {
+  /** For one entry of an order: `order` has the others. */
+  entry(entry: EntryDetail, order: OrderDetail, context: FormContext): Html | null;
+  /** For one row of the attention list. */
+  attention(row: Attention, context: FormContext): Html | null;
+  /** For the whole attention list, as it is filtered. */
+  attentionList(filter: URLSearchParams, context: FormContext): Html | null;
+  /** For the orders that a list shows, all pages of it. */
+  orderList(filter: URLSearchParams, context: FormContext): Html | null;
+  /** For a paused scope. */
+  pause(pause: PauseEffect, context: FormContext): Html | null;
+  /** For everything that is sent: to pause it. */
+  queue(context: FormContext): Html | null;
+  /** For one result and one sink. */
+  delivery(
+    delivery: DeliveryDetail,
+    order: { readonly source: string; readonly orderId: string },
+    context: FormContext,
+  ): Html | null;
+}
+
+/** Pages that only show. */
+export const noForms: ActionForms = {
+  entry: () => null,
+  attention: () => null,
+  attentionList: () => null,
+  orderList: () => null,
+  pause: () => null,
+  queue: () => null,
+  delivery: () => null,
+};

@@ -1,8 +1,6 @@
 import { html } from 'hono/html';
-import type { FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
-import type { PageSources } from './page-sources.ts';
-import { table } from './table.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
+import { type Html, table } from '../html/document.ts';
 import { longText, timeOfMs } from './text.ts';
 
 const shownPauses = 20;

@@ -2,8 +2,8 @@ import { html } from 'hono/html';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import type { Attention } from '../../store/read/attention.ts';
-import { mayDecide, type FormContext } from './action-forms.ts';
-import type { Html } from './html.ts';
+import { mayDecide, type FormContext } from './page-sources.ts';
+import type { Html } from '../html/document.ts';
 
 /** A time, with how long ago it was. */
 export function timeText(iso: string | null, nowMs: number): Html {

@@ -2,12 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { secureHeaders } from 'hono/secure-headers';
-import { secretDigest } from '../../ops/known-tokens.ts';
-import { refusedPage } from '../pages/refused-page.ts';
-import { signInPage } from '../pages/sign-in-page.ts';
+import { secretDigest } from '../../ops/callers.ts';
+import { refusedPage, signInPage } from './sign-in-pages.ts';
 import type { PageAccess } from './page-access.ts';
-import { whyNotThisHost, whyNotThisSender } from './request-origin.ts';
-import type { PageEnv } from './visitor.ts';
+import { type PageEnv, whyNotThisHost, whyNotThisSender } from './visitor.ts';
 
 const formBytes = 65_536;
 const own = ["'self'"];

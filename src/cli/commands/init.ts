@@ -5,7 +5,7 @@ import { noticeOlderCopy } from '../../app/older-copy.ts';
 import { openOutbox } from '../../app/open-outbox.ts';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { ContinuousClock } from '../../ops/continuous-clock.ts';
+import { ContinuousClock } from '../../ops/system-clock.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';

@@ -1,7 +1,7 @@
 import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { requireRealFolder } from '../../ops/real-folder.ts';
+import { requireRealFolder } from '../../ops/files.ts';
 import { hasErrno, isFilesystemError } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 

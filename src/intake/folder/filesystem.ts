@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { syncFolder } from '../../ops/atomic-file.ts';
+import { syncFolder } from '../../ops/files.ts';
 import { DocumentError } from '../orders/document-error.ts';
 
 /** Whether an error of the system concerns a file or a folder. Such errors may pass, so the intake tries again later. */

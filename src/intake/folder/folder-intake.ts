@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { assert, hasCode } from '../../core/order-sync-error.ts';
-import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/full-disk.ts';
+import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/disk-guard.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';

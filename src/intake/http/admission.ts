@@ -2,8 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Clock } from '../../core/clock.ts';
-import { type KnownToken, knownTokens } from '../../ops/known-tokens.ts';
-import { RateLimit } from '../../ops/rate-limit.ts';
+import { type KnownToken, knownTokens, RateLimit } from '../../ops/callers.ts';
 import {
   type Caller,
   callerBySignature,

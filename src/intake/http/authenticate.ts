@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import { type KnownToken, ownerOfToken } from '../../ops/known-tokens.ts';
+import { type KnownToken, ownerOfToken } from '../../ops/callers.ts';
 import { Refusal } from './problem.ts';
 import type { TokenCaller, TokenScope, WebhookCaller, WebhookSettings } from './settings.ts';
 import { standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts';
 import { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { RefusalCounts } from '../../ops/refusal-counts.ts';
 import { BodyBytes } from './body-bytes.ts';
-import { FailedTokens } from '../../ops/failed-tokens.ts';
+import { FailedTokens } from '../../ops/callers.ts';
 import { Refusal } from './problem.ts';
 import { readRawBody } from './raw-body.ts';
 import type { WebhookLimits } from './settings.ts';

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Context } from 'hono';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { AcceptedLines, AcceptedOrder, OrderConflict } from '../../store/intake/intake.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import { isDiskFull } from '../../ops/full-disk.ts';
+import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
 import type { AcceptanceLog } from './acceptance-log.ts';
 import type { Admission, Web } from './admission.ts';

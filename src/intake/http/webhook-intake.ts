@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
-import { isDiskFull } from '../../ops/full-disk.ts';
+import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import { AcceptanceLog } from './acceptance-log.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../../core/clock.ts';
 import { endWithin } from '../../ops/deadline.ts';
-import { isDiskFull } from '../../ops/full-disk.ts';
+import { isDiskFull } from '../../ops/disk-guard.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AlertCondition } from '../../store/alerts/alerts.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,8 +1,7 @@
 import type { OrderAnswer } from '../../core/answers/order-answer.ts';
 import { type ExactJson, isJsonList, isJsonObject, type ExactJsonObject } from '../../core/exact-json.ts';
 import type { Operation } from '../../core/order/operation.ts';
-import { flagIn, valueAt } from './answer-values.ts';
-import { shownName, shownNames } from './unread-fields.ts';
+import { flagIn, shownName, shownNames, valueAt } from './answer-values.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 /** Fields by which APIs report an error in another form than Spec 7 shows. */

@@ -3,6 +3,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { catalogueWire } from './wire-catalogue.ts';
 import { answerWire } from './wire-answer.ts';
 import { pathTemplate } from './wire-parts.ts';
+import { createHash } from 'node:crypto';
 
 const fieldName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be the name of a JSON field');
 const fieldOrOff = z.union([z.literal('off'), fieldName]);
@@ -133,4 +134,17 @@ export function readWire(value: unknown): Wire {
   throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire is not a wire mapping:\n${mistakes}`, {
     hint: 'run `order-sync wire` to see the mapping with all its names',
   });
+}
+
+/**
+ * Identifies a mapping: 16 hex characters. The order in which its keys were written does not count; the order of a list
+ * does, because the first candidate wins.
+ */
+export function connectorHash(wire: Wire): string {
+  const text = JSON.stringify(wire, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { problemSchema } from '../../../src/intake/http/openapi.ts';
-import { FailedTokens } from '../../../src/ops/failed-tokens.ts';
+import { FailedTokens } from '../../../src/ops/callers.ts';
 import type { TokenCaller } from '../../../src/intake/http/settings.ts';
 import { load, minimal, mistakesOf } from '../../config/config-file.ts';
 import { HandClock } from '../../support/hand-clock.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { repeatWhileDiskIsFull } from '../../../src/ops/full-disk.ts';
+import { repeatWhileDiskIsFull } from '../../../src/ops/disk-guard.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';

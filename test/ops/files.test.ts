@@ -11,8 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { writeFileAtomically } from '../../src/ops/atomic-file.ts';
-import { requireRealFolder } from '../../src/ops/real-folder.ts';
+import { requireRealFolder, writeFileAtomically } from '../../src/ops/files.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -1,14 +1,13 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import { hasCode } from '../../core/order-sync-error.ts';
-import { csvResultName } from '../../core/order/order-file-names.ts';
-import { Loop } from '../../ops/loop.ts';
-import type { DueCsvFile } from '../../store/results/csv-files.ts';
-import type { Store } from '../../store/store.ts';
-import type { ResultFolder } from '../result-folder.ts';
-import { messageOf } from '../sink-pause.ts';
-import { csvTexts } from './csv-text.ts';
-import type { ReadOriginal } from './original-csv.ts';
+import type { Clock } from '../core/clock.ts';
+import { hasCode } from '../core/order-sync-error.ts';
+import { csvResultName } from '../core/order/order-file-names.ts';
+import { Loop } from '../ops/loop.ts';
+import type { DueCsvFile } from '../store/results/csv-files.ts';
+import type { Store } from '../store/store.ts';
+import type { ResultFolder } from './result-folder.ts';
+import { messageOf } from './sink-pause.ts';
+import { csvTexts, type ReadOriginal } from './csv-text.ts';
 
 interface CsvResultsDeps {
   readonly store: Pick<Store, 'results'>;

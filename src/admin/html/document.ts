@@ -1,6 +1,8 @@
 import { html } from 'hono/html';
 import { pageAssets } from './assets.ts';
-import type { Html } from './html.ts';
+
+/** Escaped HTML. Only `html` of hono makes it: every value in a template is escaped, unless it is `Html` itself. */
+export type Html = ReturnType<typeof html>;
 
 /** A whole HTML document. */
 export function htmlDocument(title: string, body: Html, options: { readonly again?: boolean } = {}): Html {
@@ -21,4 +23,18 @@ ${options.again === true ? html`<meta http-equiv="refresh" content="0">` : null}
 ${body}
 </body>
 </html>`;
+}
+
+type Cell = Html | string | number | null;
+
+/** A table in a box of its own, which scrolls where the page is narrow. */
+export function table(caption: string, header: readonly string[], rows: readonly (readonly Cell[])[]): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption>${caption}</caption>
+<thead><tr>${header.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) => html`<tr>${row.map((cell) => html`<td>${cell ?? '-'}</td>`)}</tr>
+`,
+  )}</tbody>
+</table></div>`;
 }

@@ -1,6 +1,5 @@
 import { html } from 'hono/html';
-import { htmlDocument } from './document.ts';
-import type { Html } from './html.ts';
+import { type Html, htmlDocument } from '../html/document.ts';
 
 interface SignInForm {
   /** The path that the visitor asked for. */
@@ -26,5 +25,17 @@ ${problem === undefined ? null : html`<p class="problem" role="alert">${problem}
 <p class="hint">Tokens are in the configuration of the worker, under <code>admin.tokens</code>.</p>
 </main>`,
     { again },
+  );
+}
+
+/** Says why a request was not accepted. */
+export function refusedPage(why: string): Html {
+  return htmlDocument(
+    'Not accepted - order-sync',
+    html`<main id="main" class="narrow">
+<h1>Not accepted</h1>
+<p>${why}</p>
+<p><a href="/">To the overview</a></p>
+</main>`,
   );
 }

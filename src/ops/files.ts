@@ -1,5 +1,6 @@
-import { constants, open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -67,4 +68,14 @@ export async function replaceFile(
 /** As `replaceFile`, for a text. */
 export async function writeFileAtomically(path: string, text: string, access: FileAccess = onlyOwner): Promise<void> {
   await replaceFile(path, (draft) => draft.writeFile(text, 'utf8'), access);
+}
+
+/**
+ * Throws FOLDER_UNUSABLE when this is no folder but a link: who may write beside it could have the worker write anywhere.
+ */
+export async function requireRealFolder(folder: string): Promise<void> {
+  if ((await lstat(folder)).isDirectory()) return;
+  throw new OrderSyncError('FOLDER_UNUSABLE', `${folder} is not a folder: it is a link, or something else`, {
+    hint: 'put the folder itself there, or name the folder that the link leads to in the config',
+  });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Hono } from 'hono';
-import { secretDigest } from '../../ops/known-tokens.ts';
+import { secretDigest } from '../../ops/callers.ts';
 
 const folder = join(import.meta.dirname, 'assets');
 

@@ -16,7 +16,7 @@ export function ownTimes(path: string): readonly { readonly what: string; readon
       'attention list': () => reader.attention(20),
       'attention counts': () => reader.attentionCounts(),
       pauses: () => reader.pauses(),
-      'queue facts': () => reader.queueFacts(Date.now()),
+      'queue facts': () => reader.queueFacts(),
       'queued entry': () => reader.queuedEntry(reference),
       order: () => reader.showOrder(null, first?.orderId ?? ''),
       'list of all': () => reader.listOrders({ limit }),

@@ -24,12 +24,11 @@ export interface KeyUsage {
   readonly requests: LimitUsage;
   /** For how long the key backs off; 0: it does not. */
   readonly backOffMs: number;
+  /** How many calls of the kind that buys the key may make in a minute now. */
+  readonly spendsPerMinute: number;
   /** For how long the key is throttled, and the distance that its orders keep meanwhile; null: it is not. */
   readonly throttle: { readonly forMs: number; readonly distanceMs: number } | null;
 }
-
-/** A forecast plays at most this many calls one by one; the rest it counts at the full rate. */
-const mostPlayed = 5000;
 
 /** The longest back-off that a server may ask for; see `retryAfterMs`. */
 const longestBlockMs = 3_600_000;
@@ -277,50 +276,17 @@ export class BudgetGate {
         orders: limitUsage(key.orders),
         requests: limitUsage(key.requests),
         backOffMs: Math.max(0, key.blockedUntilMs - now),
+        spendsPerMinute: 60_000 / (isThrottled(key.throttle, now) ? distanceMs : windowMs / Math.min(requests, orders)),
         throttle: isThrottled(key.throttle, now) ? { forMs: key.throttle.untilMs - now, distanceMs } : null,
       }));
   }
 
-  /**
-   * In how many ms a call may start at the earliest: after `callsBefore` others of its kind, if every call is answered
-   * at once. Infinity while no key may be used. A copy of this gate plays the calls on a clock of its own.
-   */
-  startsInMs(kind: CallKind, callsBefore: number): number {
-    const startMs = this.#clock.monoMs();
-    const { windowMs, transitMs } = this.#limits;
-    const clock = { nowMs: startMs, monoMs: () => clock.nowMs };
-    const copy = this.#copyAnswered(clock);
-    const keys = copy.#keys.filter((key) => !key.retired && !copy.#isPaused(key.name));
-    if (keys.length === 0) return Number.POSITIVE_INFINITY;
-    const perWindow = keys.reduce((sum, key) => sum + copy.#freeFor(copy.#newKey(key.name, false), kind, startMs), 0);
-    // When no key backs off or is throttled any more, and no slot is held from before: starts repeat every window then.
-    const limitedUntilMs = keys.flatMap((key) => [key.blockedUntilMs, key.throttle?.untilMs ?? startMs]);
-    const steadyMs = Math.max(startMs, ...limitedUntilMs) + windowMs + transitMs;
-    let skippedMs = 0;
-    let left = callsBefore;
-    for (let played = 0; ; played += 1) {
-      clock.nowMs = Math.max(clock.nowMs, copy.readyAtMs(kind));
-      if (left >= perWindow && (clock.nowMs >= steadyMs || played >= mostPlayed)) {
-        skippedMs += Math.floor(left / perWindow) * windowMs;
-        left %= perWindow;
-      }
-      const keyName = left === 0 ? null : copy.tryTake(kind);
-      if (keyName === null) return clock.nowMs - startMs + skippedMs;
-      copy.settle(keyName, kind, clock.nowMs);
-      left -= 1;
-    }
-  }
-
-  #copyAnswered(clock: Pick<Clock, 'monoMs'>): BudgetGate {
-    const now = clock.monoMs();
-    const copy = new BudgetGate(['copy'], this.#limits, clock);
-    copy.#isPaused = this.#isPaused;
-    copy.#keys = this.#keys.map((key) => ({
-      ...key,
-      requests: key.requests.copyAnswered(now),
-      orders: key.orders.copyAnswered(now),
-    }));
-    return copy;
+  /** In how many ms the next call may start, about: Infinity while no key may be used. */
+  nextInMs(kind: CallKind): number {
+    const inMs = this.readyAtMs(kind) - this.#clock.monoMs();
+    if (Number.isFinite(inMs)) return inMs;
+    // That depends on calls in flight: their slots are free one window after the answer.
+    return this.#keys.some((key) => !key.retired && !this.#isPaused(key.name)) ? this.#limits.windowMs : inMs;
   }
 
   #find(keyName: string): KeyBudget {

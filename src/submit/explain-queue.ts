@@ -1,5 +1,4 @@
 import {
-  callsAhead,
   type EntryExplanation,
   type PauseView,
   type QueueExplanation,
@@ -25,9 +24,9 @@ export interface QueueSources {
   readonly maxUnknownOutcomes: number;
   /** With less free space on the disk of the outbox nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;
-  /** The running worker's own gate; null when no worker runs: then there is no forecast. */
+  /** The running worker's own gate; null when no worker runs: then there is no estimate. */
   readonly worker: {
-    readonly gate: Pick<BudgetGate, 'usage' | 'startsInMs'>;
+    readonly gate: Pick<BudgetGate, 'usage' | 'nextInMs'>;
     readonly concurrency: number;
     /** The time by which it judges deadlines; absent: `nowMs`. */
     readonly present?: PresentTime;
@@ -95,7 +94,7 @@ class Explanation {
 
   constructor(sources: QueueSources) {
     this.#sources = sources;
-    this.#facts = sources.read.queueFacts(sources.nowMs);
+    this.#facts = sources.read.queueFacts();
     this.#pauses = this.#facts.pauses.map(pauseView);
     this.#usage = sources.worker?.gate.usage() ?? [];
     this.#keys = this.#usage.map((key) => this.#explainKey(key));
@@ -107,11 +106,11 @@ class Explanation {
 
   ofQueue(): QueueExplanation {
     const { toSend, outcomeUnknown, freeBytes } = this.#facts;
-    const drainedAt = this.#drainedAt();
     return {
       worker_answers: this.#sources.worker !== null,
       to_send: toSend.count,
       to_send_paused: toSend.paused,
+      to_send_waiting: toSend.waiting,
       outcome_unknown: outcomeUnknown,
       free_bytes: freeBytes,
       reasons: this.#whyNothingIsBought(),
@@ -119,26 +118,39 @@ class Explanation {
       pauses: this.#pauses,
       keys: this.#keys.map(({ view }) => view),
       limits: this.#limits(),
-      drained_at: toSend.paused > 0 ? null : drainedAt,
-      unpaused_drained_at: drainedAt,
+      per_minute: this.#perMinute(),
+      drained_at: this.#drainedAt(),
     };
   }
 
-  /** When everything has been sent that no pause holds up. */
+  /** When everything was sent that neither a pause nor its own time holds up. */
   #drainedAt(): string | null {
-    const { count, paused, lastDueMs } = this.#facts.toSend;
+    const { count, paused, waiting } = this.#facts.toSend;
+    const due = count - paused - waiting;
     const { worker } = this.#sources;
-    if (worker === null || count === paused || this.#whyNothingIsBought().length > 0) return null;
-    const lastStart = this.#timeIn(worker.gate.startsInMs('spend', count - paused - 1));
-    return lastDueMs === null || isoTime(lastDueMs) < lastStart ? lastStart : isoTime(lastDueMs);
+    if (worker === null || due === 0 || this.#whyNothingIsBought().length > 0) return null;
+    return this.#timeIn(this.#sentInMs(worker.gate, due - 1));
+  }
+
+  #perMinute(): number {
+    return Math.round(sum(this.#usableUsage().map(({ spendsPerMinute }) => spendsPerMinute)));
+  }
+
+  /** In how many ms an order is sent after so many others, about: what the budget has free goes at once, the rest at its rate. */
+  #sentInMs(gate: Pick<BudgetGate, 'nextInMs'>, ahead: number): number {
+    const nextMs = gate.nextInMs('spend');
+    const ready = this.#usableUsage().filter(({ backOffMs, throttle }) => backOffMs === 0 && throttle === null);
+    const free = sum(ready.map(({ orders }) => Math.max(0, orders.capacity - orders.used)));
+    return ahead < free ? nextMs : nextMs + (ahead / Math.max(1, this.#perMinute())) * 60_000;
   }
 
   ofEntry(entry: QueuedEntry): EntryExplanation {
     const { worker, nowMs } = this.#sources;
-    const base = { worker_answers: worker !== null, reference: entry.reference, state: entry.state };
+    const { reference, state } = entry;
+    const base = { worker_answers: worker !== null, reference, state, per_minute: this.#perMinute() };
     const settled = whyNothingIsDue(entry);
     if (settled !== null) return { ...base, reasons: [settled], calls_ahead: null, starts_at: null };
-    const isLookup = entry.state === 'placed' || entry.nextStep === 'lookup';
+    const isLookup = state === 'placed' || entry.nextStep === 'lookup';
     const stopping = isLookup ? this.#whyNothingIsCalled() : this.#whyItIsNotSent(entry);
     const reasons = [
       ...(isLookup ? ['its next call is a lookup, which asks the API what became of it'] : []),
@@ -147,7 +159,7 @@ class Explanation {
       ...this.#notes(),
     ];
     const ahead = isLookup || worker === null ? null : this.#callsAhead(entry);
-    const slotInMs = worker?.gate.startsInMs(isLookup ? 'read' : 'spend', ahead ?? 0) ?? Number.POSITIVE_INFINITY;
+    const slotInMs = worker === null ? Infinity : this.#slotInMs(worker.gate, ahead);
     const startMs = Math.max(entry.dueAtMs, nowMs + Math.round(slotInMs));
     if (!isLookup && slotInMs > 0 && Number.isFinite(startMs) && entry.dueAtMs < startMs) {
       reasons.push(this.#whyTheBudgetWaits());
@@ -159,10 +171,20 @@ class Explanation {
     return { ...base, reasons, calls_ahead: ahead, starts_at: canStart ? isoTime(startMs) : null };
   }
 
-  #callsAhead(entry: QueuedEntry): number {
-    if (entry.state === 'unknown') return entry.before;
-    const own = { source: entry.source, name: `${entry.state} ${entry.lane}`, before: entry.before };
-    return this.#facts.unknownOutcomeSends + callsAhead(this.#facts.lanes, own);
+  /** In how many ms it is sent; null ahead: it is looked up. */
+  #slotInMs(gate: Pick<BudgetGate, 'nextInMs'>, ahead: number | null): number {
+    return ahead === null ? gate.nextInMs('read') : this.#sentInMs(gate, ahead);
+  }
+
+  /** Shops take turns, and so do the lanes of a shop. Only the claim knows whose turn is next: here all others come first. */
+  #callsAhead({ state, source, lane, before }: QueuedEntry): number {
+    const { lanes, unknownOutcomeSends } = this.#facts;
+    if (state === 'unknown') return before;
+    const { own = [], other = [] } = Object.groupBy(lanes, (it) => (it.source === source ? 'own' : 'other'));
+    const turns =
+      before + sum(own.map((it) => (it.lane === lane && state === 'pending' ? 0 : Math.min(it.count, before + 1))));
+    const shops = [...Map.groupBy(other, (it) => it.source).values()].map((of) => sum(of.map(({ count }) => count)));
+    return unknownOutcomeSends + turns + sum(shops.map((count) => Math.min(count, turns + 1)));
   }
 
   /** What stops every call, also lookups. */
@@ -235,6 +257,11 @@ class Explanation {
     return this.#keys.filter((key) => key.view.state !== 'paused');
   }
 
+  #usableUsage(): readonly KeyUsage[] {
+    const names = this.#usableKeys().map((key) => key.view.name);
+    return this.#usage.filter((key) => names.includes(key.keyName));
+  }
+
   #explainKey({ keyName: name, isPaused, backOffMs, throttle, orders, requests }: KeyUsage): ExplainedKey {
     const ready = { name, since: null, until: null, orders_used: orders.used, requests_used: requests.used };
     const pause = this.#pauses.find((it) => it.scope === `key:${name}`);
@@ -261,14 +288,13 @@ class Explanation {
   /** What all keys that may be used have used of each limit. */
   #limits(): readonly LimitView[] {
     if (this.#sources.worker === null) return [];
-    const names = this.#usableKeys().map((key) => key.view.name);
-    const usable = this.#usage.filter((key) => names.includes(key.keyName));
+    const usable = this.#usableUsage();
     return (['orders', 'requests'] as const).map((limit) => {
       const freeInMs = Math.min(...usable.map((key) => Math.max(key.backOffMs, key[limit].freeInMs)));
       return {
         limit,
-        used: usable.reduce((sum, key) => sum + key[limit].used, 0),
-        capacity: usable.reduce((sum, key) => sum + key[limit].capacity, 0),
+        used: sum(usable.map((key) => key[limit].used)),
+        capacity: sum(usable.map((key) => key[limit].capacity)),
         next_free_at: Number.isFinite(freeInMs) ? this.#timeIn(freeInMs) : null,
       };
     });
@@ -276,10 +302,12 @@ class Explanation {
 
   #whyTheBudgetWaits(): string {
     const uses = this.#limits().map(({ limit, used, capacity }) => `${used} of ${capacity} ${limit}`);
-    const nextMs = this.#sources.worker?.gate.startsInMs('spend', 0) ?? 0;
+    const nextMs = this.#sources.worker?.gate.nextInMs('spend') ?? 0;
     return `the budget: ${uses.join(' and ')} are used; the next call can start at ${this.#timeIn(nextMs)}`;
   }
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /** A product that keeps failing holds up only itself. */
 function unknownOfProduct({ lane, unknownOfProduct: count }: QueuedEntry, mostInAll: number): readonly string[] {

@@ -35,10 +35,10 @@ async function startPausedWorker(outbox: Installation): Promise<void> {
 }
 
 describe('order-sync queue explain, while no worker runs', () => {
-  it('prints what the outbox knows, no forecast, and the next step', async () => {
+  it('prints what the outbox knows, no estimate, and the next step', async () => {
     const outbox = await filled();
     expect(await explained(outbox)).toMatchInlineSnapshot(`
-      "1 to send; the outcome of 0 is unknown; there is no forecast without a worker
+      "1 to send; the outcome of 0 is unknown; without a worker there is no estimate
       balance:EUR is paused since 2026-11-21T11:00:00.000Z by worker: insufficient_balance: Balance too low; it holds up 0 entries
       note: no worker answers: nothing is sent until one runs; start it with \`order-sync run\`
       "
@@ -66,10 +66,11 @@ describe('order-sync queue explain, while no worker runs', () => {
             "since": "2026-11-21T11:00:00.000Z",
           },
         ],
+        "per_minute": 0,
         "reasons": [],
         "to_send": 1,
         "to_send_paused": 0,
-        "unpaused_drained_at": null,
+        "to_send_waiting": 0,
         "worker_answers": false,
       }
     `);
@@ -85,6 +86,7 @@ describe('order-sync queue explain, while no worker runs', () => {
     expect(JSON.parse(await explained(outbox, pending, '--json'))).toMatchInlineSnapshot(`
       {
         "calls_ahead": null,
+        "per_minute": 0,
         "reasons": [
           "no worker answers: nothing is sent until one runs; start it with \`order-sync run\`",
         ],
@@ -139,7 +141,7 @@ describe('order-sync queue explain, while a worker runs', () => {
       drained_at: null,
     });
     const text = await explained(outbox);
-    expect(text).toMatch(/^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be forecast\n/);
+    expect(text).toMatch(/^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be estimated\n/);
     expect(text).toContain('nothing new is sent: account is paused');
     expect(text).toMatch(
       /balance:EUR is paused since \S+ by worker: insufficient_balance: Balance too low; it holds up 0 entries\n/,
@@ -152,7 +154,7 @@ describe('order-sync queue explain, while a worker runs', () => {
     const outbox = await filled();
     await startPausedWorker(outbox);
     expect(await explained(outbox, pending)).toMatch(
-      /is pending\n {2}why +account is paused since .*\n {2}place +1 \(at most 0 calls come before it\)\n$/,
+      /is pending\n {2}why +account is paused since .*\n {2}place +it is the next\n$/,
     );
     expect(await outbox.run('queue', 'explain', 'os-nobody')).toEqual({
       code: 4,

@@ -99,7 +99,7 @@ const exactNow: PresentTime = { earliestMs: nowMs, latestMs: nowMs };
 
 const sources = ({ isWorkerRunning = true, facts = {}, present = exactNow }: Changes) => ({
   read: {
-    queueFacts: (ms: number) => ({ ...outbox.store.read.queueFacts(ms), ...facts }),
+    queueFacts: () => ({ ...outbox.store.read.queueFacts(), ...facts }),
     queuedEntry: (reference: string) => outbox.store.read.queuedEntry(reference),
   },
   nowMs,
@@ -128,6 +128,7 @@ describe('why an entry is not sent', () => {
       state: 'pending',
       reasons: [],
       calls_ahead: 0,
+      per_minute: 20,
       starts_at: at(0),
     });
   });
@@ -285,20 +286,23 @@ describe('why an entry is not sent', () => {
     expect(explainedEntry(entry.reference).reasons).toEqual(['its call is in flight']);
   });
 
-  it('counts what comes before: 25 orders of a shop need two windows', async () => {
+  it('counts what comes before: shops take turns', async () => {
     const references = await orders(25);
     await orders(1, { source: 'shop2' });
     bought('k0', 3);
     // One of the other shop may come before it; three of the twenty slots are held by what was bought before.
     expect(explainedEntry(references[0])).toMatchObject({ reasons: [], calls_ahead: 1, starts_at: at(0) });
-    expect(explainedEntry(references[24])).toMatchObject({ calls_ahead: 25, starts_at: at(60) });
+    expect(explainedEntry(references[24])).toMatchObject({ calls_ahead: 25, starts_at: at(75) });
+    // A shop with many orders delays a single one of another shop by one.
+    const [single] = await orders(1, { source: 'shop3' });
+    expect(explainedEntry(single)).toMatchObject({ calls_ahead: 2, starts_at: at(0) });
   });
 
   it('names the deadline that it will miss', async () => {
     const [, second] = await orders(2, { notAfterMs: nowMs + 30_000 });
-    bought('k0', 19);
+    bought('k0', 20);
     expect(explainedEntry(second).reasons).toEqual([
-      `the budget: 19 of 20 orders and 19 of 60 requests are used; the next call can start at ${at(0)}`,
+      `the budget: 20 of 20 orders and 20 of 60 requests are used; the next call can start at ${at(40)}`,
       `its deadline is ${at(30)}; it is not bought after that`,
     ]);
   });
@@ -329,31 +333,23 @@ describe('why an entry is not sent', () => {
   });
 });
 
-describe('when everything is sent', () => {
+describe('when everything is sent, about', () => {
   it.each([
-    [1, at(60)],
-    [2, at(0)],
-    [5, at(0)],
-  ])('with %s keys, 30 orders are sent by %s', async (keys, drainedAt) => {
+    [1, 20, at(87)],
+    [2, 40, at(0)],
+    [5, 100, at(0)],
+  ])('with %s keys, 30 orders are sent at %s a minute, by %s', async (keys, perMinute, drainedAt) => {
     useKeys(keys);
     await orders(30);
-    expect(explainedQueue()).toMatchObject({ to_send: 30, drained_at: drainedAt, unpaused_drained_at: drainedAt });
+    expect(explainedQueue()).toMatchObject({ to_send: 30, per_minute: perMinute, drained_at: drainedAt });
   });
 
-  it('230 orders on five keys take three rounds, and slots that are held count', async () => {
-    await orders(230);
-    useKeys(5);
-    expect(explainedQueue().drained_at).toBe(at(120));
-    bought('k1', 20);
-    expect(explainedQueue().drained_at).toBe(at(120));
-  });
-
-  it('a slot that was taken 20 s ago is free in 40 s', async () => {
+  it('counts what is free now', async () => {
     await orders(30);
     useKeys(2);
     bought('k1', 20);
     expect(explainedQueue()).toMatchObject({
-      drained_at: at(40),
+      drained_at: at(43.5),
       limits: [
         { limit: 'orders', used: 20, capacity: 40, next_free_at: at(0) },
         { limit: 'requests', used: 20, capacity: 120, next_free_at: at(0) },
@@ -361,16 +357,16 @@ describe('when everything is sent', () => {
     });
   });
 
-  it('a paused key is left out, and a key that backs off is waited for', async () => {
+  it('counts neither a paused key nor the free slots of one that backs off', async () => {
     await orders(30);
     useKeys(2);
     await rateLimited('k1', 10_000);
     expect(explainedQueue().keys.map((key) => key.state)).toEqual(['ready', 'backing_off']);
-    expect(explainedQueue().drained_at).toBe(at(40));
+    expect(explainedQueue()).toMatchObject({ per_minute: 38, drained_at: at(45.789) });
     gate.excludeKeys((name) => name === 'k1');
     await pause('key:k1');
     expect(explainedQueue()).toMatchObject({
-      drained_at: at(60),
+      drained_at: at(87),
       keys: [
         { name: 'k0', state: 'ready', since: null, until: null },
         { name: 'k1', state: 'paused', since: at(-60), until: null },
@@ -379,24 +375,25 @@ describe('when everything is sent', () => {
     });
   });
 
-  it('is not forecast for what a pause holds up', async () => {
+  it('leaves out what a pause or its own time holds up', async () => {
     await orders(20);
     await orders(10, { currency: 'EUR', source: 'shop2' });
     await pause('balance:EUR');
+    await settleNext({ state: 'waiting', nextStep: 'send', outcomeUnknown: false, dueAtMs: nowMs + 86_400_000 });
     expect(explainedQueue()).toMatchObject({
       to_send: 30,
       to_send_paused: 10,
+      to_send_waiting: 1,
       reasons: [],
-      drained_at: null,
-      unpaused_drained_at: at(0),
+      drained_at: at(0),
       pauses: [{ scope: 'balance:EUR', opened_by: 'worker', since: at(-60), probe_at: at(120) }],
     });
     await pause('account');
-    expect(explainedQueue()).toMatchObject({ drained_at: null, unpaused_drained_at: null });
+    expect(explainedQueue().drained_at).toBeNull();
     expect(explainedQueue().reasons).toHaveLength(1);
   });
 
-  it('without a worker, what the outbox knows is told, and nothing is forecast', async () => {
+  it('without a worker, what the outbox knows is told, and nothing is estimated', async () => {
     await orders(30);
     await settleNext({});
     await pause('balance:EUR');
@@ -404,6 +401,7 @@ describe('when everything is sent', () => {
       worker_answers: false,
       to_send: 29,
       to_send_paused: 0,
+      to_send_waiting: 0,
       outcome_unknown: 1,
       free_bytes: expect.any(Number),
       reasons: [],
@@ -411,8 +409,8 @@ describe('when everything is sent', () => {
       pauses: [expect.objectContaining({ scope: 'balance:EUR', reason: 'invalid_key', since: at(-60) })],
       keys: [],
       limits: [],
+      per_minute: 0,
       drained_at: null,
-      unpaused_drained_at: null,
     });
   });
 });

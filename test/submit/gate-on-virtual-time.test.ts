@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { HandClock } from '../support/hand-clock.ts';
@@ -92,81 +91,35 @@ describe('24 hours at the ceiling, on virtual time', () => {
   );
 });
 
-/** A key as it may be at any moment, times in ms from now on. */
-const anyKey = fc.record({
-  freeInMs: fc.array(fc.integer({ min: -500, max: 1200 }), { maxLength: 6 }),
-  readFreeInMs: fc.array(fc.integer({ min: 1, max: 900 }), { maxLength: 6 }),
-  inFlight: fc.integer({ min: 0, max: 2 }),
-  backOffMs: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: null }),
-});
-
-describe('the forecast of the gate', () => {
-  it('is when the gate itself lets the n-th call start, if every call is answered at once', () => {
-    fc.assert(
-      fc.property(
-        fc.array(anyKey, { minLength: 1, maxLength: 4 }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 1, max: 6 }),
-        fc.integer({ min: 0, max: 200 }),
-        (keys, orders, requests, n) => {
-          const clock = new HandClock();
-          const limits = { windowMs: 1000, requests, orders, transitMs: 200 };
-          const names = keys.map((_, index) => `k${index}`);
-          const gate = new BudgetGate(names, limits, clock);
-          for (const [index, key] of keys.entries()) {
-            const keyName = `k${index}`;
-            const held = key.freeInMs.map((ms) => ms - limits.windowMs);
-            gate.restore(held.map((settledMono) => ({ keyName, limitName: 'orders' as const, settledMono })));
-            gate.restore(held.map((settledMono) => ({ keyName, limitName: 'requests' as const, settledMono })));
-            const reads = key.readFreeInMs.map((ms) => ms - limits.windowMs);
-            gate.restore(reads.map((settledMono) => ({ keyName, limitName: 'requests' as const, settledMono })));
-            if (key.backOffMs !== null) gate.rateLimited(keyName, key.backOffMs);
-          }
-          const inFlight = keys.flatMap((key) => Array.from({ length: key.inFlight }, () => gate.tryTake('spend')));
-          const forecast = gate.startsInMs('spend', n);
-          expect(clock.now).toBe(0);
-          for (const keyName of inFlight) if (keyName !== null) gate.settle(keyName, 'spend', 0);
-          for (let call = 0; ; call += 1) {
-            clock.now = Math.max(clock.now, gate.readyAtMs('spend'));
-            if (call === n) break;
-            const keyName = gate.tryTake('spend');
-            if (keyName === null) throw new Error('a key is ready');
-            gate.settle(keyName, 'spend', clock.now);
-          }
-          // Sums of fractions of a ms differ in their last bits by the order of the additions.
-          expect(forecast).toBeCloseTo(clock.now, 6);
-        },
-      ),
-    );
-  });
-
-  it('counts a long backlog in whole windows', () => {
-    const gate = new BudgetGate(['a', 'b'], { windowMs, requests: 60, orders: 20, transitMs: 5000 }, new HandClock());
-    expect([0, 39, 40, 1_000_000].map((n) => gate.startsInMs('spend', n))).toEqual([0, 0, windowMs, 25_000 * windowMs]);
-  });
-
-  it('keeps the distance of a throttled key, and leaves out a paused one', () => {
+describe('when the next call may start', () => {
+  it('is told with a throttled key, and without a paused one', () => {
     const clock = new HandClock();
     const gate = new BudgetGate(['a', 'b'], { windowMs, requests: 60, orders: 18, transitMs: 5000 }, clock);
     gate.excludeKeys((name) => name === 'b');
     gate.rateLimited('a', 0);
-    const distanceMs = windowMs / (18 * 0.9);
-    expect(gate.startsInMs('spend', 3)).toBeCloseTo(3 * distanceMs, 3);
-    expect(gate.usage().map(({ isPaused, throttle }) => [isPaused, throttle?.forMs])).toEqual([
-      [false, 15 * windowMs],
-      [true, undefined],
+    gate.settle(gate.tryTake('spend') ?? '', 'spend', 0);
+    expect(gate.nextInMs('spend')).toBeCloseTo(windowMs / (18 * 0.9), 3);
+    expect(gate.usage().map((key) => [key.isPaused, key.throttle?.forMs, Math.round(key.spendsPerMinute)])).toEqual([
+      [false, 15 * windowMs, 16],
+      [true, undefined, 18],
     ]);
     gate.excludeKeys(() => true);
-    expect(gate.startsInMs('spend', 0)).toBe(Number.POSITIVE_INFINITY);
+    expect(gate.nextInMs('spend')).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('says when a lookup may start, which leaves every order slot its request slot', () => {
+  it('is one window away, about, while all slots are held by calls in flight', () => {
+    const gate = new BudgetGate(['a'], { windowMs, requests: 3, orders: 1, transitMs: 5000 }, new HandClock());
+    gate.tryTake('spend');
+    expect(gate.nextInMs('spend')).toBe(windowMs);
+  });
+
+  it('is told of a lookup, which leaves every order slot its request slot', () => {
     const clock = new HandClock();
     const gate = new BudgetGate(['a'], { windowMs, requests: 3, orders: 2, transitMs: 5000 }, clock);
-    expect(gate.startsInMs('read', 0)).toBe(0);
+    expect(gate.nextInMs('read')).toBe(0);
     gate.settle(gate.tryTake('read') ?? '', 'read', 0);
     clock.now = 1000;
-    expect(gate.startsInMs('read', 0)).toBe(windowMs - 1000);
-    expect(gate.startsInMs('spend', 0)).toBe(0);
+    expect(gate.nextInMs('read')).toBe(windowMs - 1000);
+    expect(gate.nextInMs('spend')).toBe(0);
   });
 });

@@ -51,15 +51,15 @@ const isAccountPaused = ({ pauses }: QueueExplanation): boolean => pauses.some((
 
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
   const { limits, reasons, notes, keys } = queue;
-  const drained = queue.drained_at ?? queue.unpaused_drained_at;
-  const isPartial = queue.drained_at === null && drained !== null;
+  const { drained_at: drained } = queue;
+  const isPartial = queue.to_send_paused + queue.to_send_waiting > 0;
   const isStopped = isAccountPaused(queue);
   return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
 ${notes.map((note) => html`<p class="warning">${note}</p>`)}
 <dl class="facts">
 <div><dt>To send</dt><dd>${queue.to_send}${queue.to_send_paused > 0 ? `, ${queue.to_send_paused} of them paused` : ''}</dd></div>
 <div><dt>Outcome unknown</dt><dd>${queue.outcome_unknown}${queue.outcome_unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}</dd></div>
-<div><dt>${isPartial ? 'All sent that is not paused' : 'All sent'}, at the earliest</dt><dd>${drained === null ? (queue.to_send === 0 ? 'nothing waits' : 'not known') : timeText(drained, nowMs)}</dd></div>
+<div><dt>${isPartial ? 'The rest is sent' : 'All sent'}, about</dt><dd>${drained === null ? (queue.to_send === 0 ? 'nothing waits' : 'not known') : timeText(drained, nowMs)}</dd></div>
 </dl>
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">

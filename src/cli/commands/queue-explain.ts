@@ -18,7 +18,7 @@ import { askWorker } from '../worker-client.ts';
 export function addQueueExplain(queue: Command, context: CliContext): void {
   const command = queue
     .command('explain')
-    .description('show why an entry is not sent yet and when it will be, or when everything is sent')
+    .description('show why an entry is not sent yet, and about when it will be')
     .addArgument(new Argument('[reference]', 'an entry; without it, the queue as a whole'));
   addAnswerOptions(command).action(async (reference: string | undefined, options: ConfigOptions) => {
     const asked = { action: 'explain', reference: reference ?? null } as const;
@@ -32,7 +32,7 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
   });
 }
 
-/** Without a worker nothing is sent: there is no budget to ask, and no forecast. */
+/** Without a worker nothing is sent: there is no budget to ask, and no estimate. */
 async function explainWithoutWorker(
   options: ConfigOptions,
   reference: string | null,
@@ -46,6 +46,7 @@ async function explainWithoutWorker(
 
 function queueAsText(queue: QueueExplanation, nowMs: number): string {
   const paused = queue.to_send_paused === 0 ? '' : `, ${queue.to_send_paused} of them in a paused scope`;
+  const waiting = queue.to_send_waiting === 0 ? '' : `, ${queue.to_send_waiting} of them wait for their time`;
   const limits = queue.limits.map((it) => [it.limit, `${it.used} of ${it.capacity}`, timeOrDash(it.next_free_at)]);
   const keys = queue.keys.map((key) => [
     key.name,
@@ -56,7 +57,7 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
   ]);
   const pauses = queue.pauses.map(pauseText).filter((text) => !queue.reasons.includes(text));
   const head = [
-    `${queue.to_send} to send${paused}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}`,
+    `${queue.to_send} to send${paused}${waiting}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}`,
     ...queue.reasons.map((reason) => `nothing new is sent: ${reason}`),
     ...pauses,
     ...queue.notes.map((note) => `note: ${note}`),
@@ -69,25 +70,29 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
 }
 
 function endOf(queue: QueueExplanation, nowMs: number): string {
-  const { to_send: toSend, to_send_paused: paused, unpaused_drained_at: drainedAt } = queue;
+  const { to_send: toSend, to_send_paused: paused, to_send_waiting: waiting, drained_at: drainedAt } = queue;
   if (toSend === 0) return 'nothing is to be sent';
-  if (!queue.worker_answers) return 'there is no forecast without a worker';
-  const what = paused === 0 ? 'all of it' : 'the rest';
-  if (drainedAt === null) return `when ${toSend === paused ? 'it' : what} is sent cannot be forecast`;
+  if (!queue.worker_answers) return 'without a worker there is no estimate';
+  const what = paused + waiting === 0 ? 'all of it' : 'the rest';
+  if (drainedAt === null) return `when ${toSend === paused + waiting ? 'it' : what} is sent cannot be estimated`;
   const inMs = Date.parse(drainedAt) - nowMs;
-  return inMs <= 0 ? `${what} can be sent now` : `${what} is sent by ${earliest(drainedAt, inMs)}`;
+  return inMs <= 0
+    ? `${what} can be sent now`
+    : `${what} is sent ${about(drainedAt, inMs)}, at ${queue.per_minute} a minute`;
 }
 
 function entryAsText(entry: EntryExplanation, nowMs: number): string {
-  const { reference, state, reasons, calls_ahead: ahead, starts_at: startsAt } = entry;
+  const { reference, state, reasons, calls_ahead: ahead, starts_at: startsAt, per_minute: perMinute } = entry;
   const inMs = startsAt === null ? 0 : Date.parse(startsAt) - nowMs;
   return plainLines([
     `${reference} is ${state}`,
     ...reasons.map((reason) => `  why     ${reason}`),
-    ...(ahead === null ? [] : [`  place   ${ahead + 1} (at most ${ahead} calls come before it)`]),
-    ...(startsAt === null ? [] : [`  starts  ${inMs <= 0 ? 'now' : earliest(startsAt, inMs)}`]),
+    ...(ahead === null ? [] : [`  place   ${ahead === 0 ? 'it is the next' : `about ${ahead} are ahead of it`}`]),
+    ...(startsAt === null
+      ? []
+      : [`  starts  ${inMs <= 0 ? 'now' : `${about(startsAt, inMs)}, at ${perMinute} orders a minute`}`]),
   ]);
 }
 
-const earliest = (at: string, inMs: number): string => `${shortTime(at)}, in ${shortDuration(inMs)}, at the earliest`;
+const about = (at: string, inMs: number): string => `in about ${shortDuration(inMs)} (${shortTime(at)})`;
 const timeOrDash = (at: string | null): string => (at === null ? '-' : shortTime(at));

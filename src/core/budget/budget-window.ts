@@ -81,14 +81,6 @@ export class BudgetWindow {
     this.#hold(freeAtMs);
   }
 
-  /** A copy to forecast with, in which every call in flight was answered at `nowMs`. */
-  copyAnswered(nowMs: number): BudgetWindow {
-    const copy = new BudgetWindow(this.#capacity, this.windowMs);
-    copy.#freeAt = [...this.#freeAt];
-    for (let call = 0; call < this.#inFlight; call += 1) copy.#hold(nowMs + this.windowMs);
-    return copy;
-  }
-
   #hold(freeAtMs: number): void {
     let at = this.#freeAt.length;
     while (at > 0 && (this.#freeAt[at - 1] ?? 0) > freeAtMs) at -= 1;

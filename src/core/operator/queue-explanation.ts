@@ -38,11 +38,13 @@ const limitViewSchema = z.object({
 });
 
 export const queueExplanationSchema = z.object({
-  /** Whether a running worker made this; without one there are no keys, no limits and no forecast. */
+  /** Whether a running worker made this; without one there are no keys, no limits and no estimate. */
   worker_answers: z.boolean(),
   /** Entries that are to be sent, now or later, and how many of them belong to a paused scope. */
   to_send: z.number(),
   to_send_paused: z.number(),
+  /** How many of the others wait for their time. */
+  to_send_waiting: z.number(),
   outcome_unknown: z.number(),
   free_bytes: z.number(),
   /** Why nothing new is bought. */
@@ -52,10 +54,10 @@ export const queueExplanationSchema = z.object({
   pauses: z.array(pauseViewSchema).readonly(),
   keys: z.array(keyViewSchema).readonly(),
   limits: z.array(limitViewSchema).readonly(),
-  /** When everything has been sent, at the earliest; null when nothing is to be sent or something must happen first. */
+  /** How many orders a minute the keys that may be used allow now; 0 without a worker. */
+  per_minute: z.number(),
+  /** When everything was sent that neither a pause nor its own time holds up, about; null: there is no estimate. */
   drained_at: time,
-  /** The same of what no pause holds up. */
-  unpaused_drained_at: time,
 });
 export type QueueExplanation = z.infer<typeof queueExplanationSchema>;
 
@@ -65,8 +67,10 @@ export const entryExplanationSchema = z.object({
   state: z.string(),
   /** Why it is not sent at this moment; empty when it is its turn. */
   reasons: sentences,
+  /** How many calls come before it, about. */
   calls_ahead: z.number().nullable(),
-  /** When it is sent, at the earliest; null when something must happen first. */
+  per_minute: z.number(),
+  /** When it is sent, about; null when something must happen first. */
   starts_at: time,
 });
 export type EntryExplanation = z.infer<typeof entryExplanationSchema>;
@@ -82,34 +86,4 @@ export interface AwaitedRecheck {
 export function recheckText({ since, problem }: AwaitedRecheck): string {
   const why = `its order is read again from the shop before it is bought, and it has waited for that since ${since}`;
   return problem === null ? why : `${why}; the last try failed: ${problem}`;
-}
-
-/** A lane: its entries are served in turn with those of other lanes. */
-export interface LaneFacts {
-  readonly source: string;
-  readonly name: string;
-  /** Entries in it that may be sent now. */
-  readonly due: number;
-}
-
-/**
- * How many calls come before an entry at most: shops take turns, and so do the lanes of a shop. Only the claim knows
- * whose turn is next, so every other shop and lane counts as being served before the entry in each round.
- */
-export function callsAhead(
-  lanes: readonly LaneFacts[],
-  own: { readonly source: string; readonly name: string; readonly before: number },
-): number {
-  const round = own.before + 1;
-  const ofShop = lanes.filter((lane) => lane.source === own.source && lane.name !== own.name);
-  const turns = own.before + sum(ofShop.map((lane) => Math.min(lane.due, round)));
-  const others = new Map<string, number>();
-  for (const lane of lanes) {
-    if (lane.source !== own.source) others.set(lane.source, (others.get(lane.source) ?? 0) + lane.due);
-  }
-  return turns + sum([...others.values()].map((due) => Math.min(due, turns + 1)));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

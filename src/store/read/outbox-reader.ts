@@ -72,8 +72,8 @@ export class OutboxReader {
   }
 
   /** What decides when entries are sent. */
-  queueFacts(nowMs: number): ReturnType<typeof readQueueFacts> {
-    return readQueueFacts(this.#database, nowMs, freeBytesOf(dirname(this.#database.name)));
+  queueFacts(): ReturnType<typeof readQueueFacts> {
+    return readQueueFacts(this.#database, freeBytesOf(dirname(this.#database.name)));
   }
 
   /** A function that reads from a database, for this one. */

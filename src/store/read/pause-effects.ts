@@ -1,16 +1,44 @@
 import { scopeFrom } from '../../core/scopes/scope.ts';
 import { readLane } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { readLaneCounts } from '../sqlite/entry-counts.ts';
 import { connectorUnproven } from '../submission/connector-canary.ts';
-import { pausedScopes, readPauses } from '../submission/pauses.ts';
-import type { Pause } from '../submission/pauses.ts';
-import { countOf, isGroupPaused, readSendCounts, type SendCount } from './send-groups.ts';
+import {
+  isLanePaused,
+  isSendPaused,
+  pausedScopes,
+  readPauses,
+  type Pause,
+  type PausedScopes,
+} from '../submission/pauses.ts';
 
 /** A pause, and what waits for its end. */
 export interface PauseEffect extends Pause {
   /** Entries to send that it keeps from being sent. An entry of two paused scopes counts for both. */
   readonly holdsUp: number;
 }
+
+/** How many entries to send share a lane and a state. */
+export interface SendCount {
+  readonly state: 'pending' | 'waiting' | 'unknown';
+  readonly lane: string;
+  readonly count: number;
+}
+
+// Unknown outcomes are few, and not all of them are to be sent.
+const selectUnknown = statementOf<[], SendCount>(
+  `SELECT 'unknown' AS state, lane, count(*) AS count FROM entries WHERE state = 'unknown' AND next_step = 'send' GROUP BY lane`,
+);
+
+/** From the counts that are kept: the worker that asks must not wait for a scan of a large backlog. */
+export function readSendCounts(database: Sqlite): readonly SendCount[] {
+  const queues = (['pending', 'waiting'] as const).flatMap((state) =>
+    readLaneCounts(database, state).map((queue) => ({ ...queue, state })),
+  );
+  return [...queues, ...selectUnknown(database).all()];
+}
+
+export const countOf = (groups: readonly SendCount[]): number => groups.reduce((sum, { count }) => sum + count, 0);
 
 const selectKeys = statementOf<[], { name: string }>('SELECT key_name AS name FROM wholesale_keys');
 
@@ -53,6 +81,11 @@ export function holdUp(pauses: readonly Pause[]): (entry: Omit<SendCount, 'count
   );
   const [limited, paused] = [pausedScopes(unproven), pausedScopes(others)];
   return (entry) => isGroupPaused(entry, paused) || (isLimited(entry) && isGroupPaused(entry, limited));
+}
+
+/** An entry with an unknown outcome may have been bought already: it does not wait for a balance. */
+function isGroupPaused({ state, lane }: Omit<SendCount, 'count'>, paused: PausedScopes): boolean {
+  return state === 'unknown' ? isSendPaused(readLane(lane), paused) : isLanePaused(readLane(lane), paused);
 }
 
 /** A cancel delivers nothing, and what may have been bought is open already: neither waits for the first delivered order. */

@@ -1,28 +1,27 @@
-import type { AwaitedRecheck, LaneFacts } from '../../core/operator/queue-explanation.ts';
+import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../submission/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readPauses } from '../submission/pauses.ts';
-import { holdUp, pauseEffects, type PauseEffect } from './pause-effects.ts';
-import { countOf, readSendGroups } from './send-groups.ts';
+import { countOf, holdUp, pauseEffects, readSendCounts, type PauseEffect } from './pause-effects.ts';
 
 /** What decides when entries are sent, as far as the outbox knows it. */
 export interface QueueFacts {
   readonly pauses: readonly PauseEffect[];
-  /** Lanes with entries that may be sent now; those of a paused scope are left out. */
-  readonly lanes: readonly LaneFacts[];
+  /** Lanes with pending entries; those of a paused scope are left out. */
+  readonly lanes: readonly { readonly source: string; readonly lane: string; readonly count: number }[];
   /** Everything that is to be sent, now or later. */
   readonly toSend: {
     readonly count: number;
     /** How many of them belong to a paused scope. */
     readonly paused: number;
-    /** When the last of the others is due. */
-    readonly lastDueMs: number | null;
+    /** How many of the others wait for their time. */
+    readonly waiting: number;
   };
   readonly outcomeUnknown: number;
-  /** Entries with an unknown outcome that are due to be sent again: they come first. */
+  /** Entries with an unknown outcome that are to be sent again: they come first. */
   readonly unknownOutcomeSends: number;
   readonly callsInFlight: number;
   /** When the API last answered 429, by the name of the key. */
@@ -61,25 +60,24 @@ const selectRateLimited = statementOf<[], { keyName: string; atMs: number }>(
   'SELECT key_name AS keyName, rate_limited_at_ms AS atMs FROM wholesale_keys WHERE rate_limited_at_ms IS NOT NULL',
 );
 
-export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: number): QueueFacts {
-  const groups = readSendGroups(database, nowMs);
+export function readQueueFacts(database: Sqlite, freeBytes: number): QueueFacts {
+  const groups = readSendCounts(database);
   const pauses = readPauses(database);
   const isPaused = holdUp(pauses);
   const allowed = groups.filter((group) => !isPaused(group));
+  const { pending = [], waiting = [], unknown = [] } = Object.groupBy(allowed, ({ state }) => state);
   const counts = selectCounts(database).get();
   assert(counts !== undefined, 'a count is always one row');
   const rateLimited = selectRateLimited(database).all();
   return {
     pauses: pauses.length === 0 ? [] : pauseEffects(database, pauses, groups),
-    lanes: allowed
-      .filter(({ state, due }) => state !== 'unknown' && due > 0)
-      .map(({ state, lane, due }) => ({ source: readLane(lane).source, name: `${state} ${lane}`, due })),
+    lanes: pending.map(({ lane, count }) => ({ source: readLane(lane).source, lane, count })),
     toSend: {
       count: countOf(groups),
       paused: countOf(groups) - countOf(allowed),
-      lastDueMs: allowed.length === 0 ? null : Math.max(...allowed.map((group) => group.lastDueMs)),
+      waiting: countOf(waiting),
     },
-    unknownOutcomeSends: allowed.reduce((sum, { state, due }) => sum + (state === 'unknown' ? due : 0), 0),
+    unknownOutcomeSends: countOf(unknown),
     ...counts,
     rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
     freeBytes,

@@ -38,7 +38,7 @@ it('no list, search or count for people reads all orders, lines or entries', asy
   read.attentionCounts();
   read.pauses();
   read.sinkPauses();
-  read.queueFacts(1000);
+  read.queueFacts();
   for (const source of [{}, { source: 'shop1' }])
     for (const state of [{}, ...entryStates.map((name) => ({ state: name }))])
       for (const search of [{}, { search: 'steam' }])

@@ -87,7 +87,7 @@ it('what is shown of the queue reads no whole table', async () => {
   const statements = await statementsOf(async () => {
     read.counts();
     read.backlog();
-    read.queueFacts(1000);
+    read.queueFacts();
     await outbox.store.submission.pauses.open(pause);
     read.pauses();
     read.attention(20);

@@ -92,7 +92,7 @@ describe('24 hours at the ceiling, on virtual time', () => {
 });
 
 describe('when the next call may start', () => {
-  it('is told with a throttled key, and without a paused one', () => {
+  it('keeps the distance of a throttled key, and leaves out a paused one', () => {
     const clock = new HandClock();
     const gate = new BudgetGate(['a', 'b'], { windowMs, requests: 60, orders: 18, transitMs: 5000 }, clock);
     gate.excludeKeys((name) => name === 'b');
@@ -113,7 +113,7 @@ describe('when the next call may start', () => {
     expect(gate.nextInMs('spend')).toBe(windowMs);
   });
 
-  it('is told of a lookup, which leaves every order slot its request slot', () => {
+  it('is different for a lookup, which leaves every order slot its request slot', () => {
     const clock = new HandClock();
     const gate = new BudgetGate(['a'], { windowMs, requests: 3, orders: 2, transitMs: 5000 }, clock);
     expect(gate.nextInMs('read')).toBe(0);

@@ -14,23 +14,21 @@ const headings: Readonly<Record<ScopeName, string>> = {
   top_ups: 'Within `{{#top_ups}}`',
 };
 const uses = {
-  value: 'value',
-  count: 'number',
-  link: '`href` in HTML, value in text',
-  picture: '`src` in HTML, condition in text',
-  condition: 'condition only',
-  list: 'list',
+  value: '',
+  count: ' (number)',
+  link: ' (`href` in HTML)',
+  picture: ' (`src` in HTML, condition in text)',
+  condition: ' (condition)',
+  list: ' (list)',
 };
 
-/** A table for each section, with its variables and lists. */
+/** A list for each section, with its variables and lists. */
 function renderScopes(): string {
   const names: readonly ScopeName[] = ['order', 'lines', 'gift_cards', 'esims', 'top_ups'];
   return names
     .map((name) => {
-      const rows = Object.entries(scopes[name]).map(
-        ([key, [use, means]]) => `| \`${key}\` | ${uses[use]} | ${means} |`,
-      );
-      return [`### ${headings[name]}`, '', '| name | use | means |', '|---|---|---|', ...rows].join('\n');
+      const rows = Object.entries(scopes[name]).map(([key, [use, means]]) => `- \`${key}\`${uses[use]}: ${means}`);
+      return [`**${headings[name]}**`, '', ...rows].join('\n');
     })
     .join('\n\n');
 }

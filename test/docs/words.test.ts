@@ -9,9 +9,6 @@ const root = resolve(import.meta.dirname, '../..');
 /** The list itself, and databases of before it. */
 const exempt = /^test\/docs\/retired-words\.ts$|^test\/store\/tagged-databases\/foreign\//;
 
-/** The last column of the glossary has the former words. */
-const withoutFormerly = (line: string): string => line.replace(/\|[^|]*\|\s*$/, '');
-
 const texts = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
@@ -22,8 +19,7 @@ const texts = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 
 describe('plain words', () => {
   it.each(texts)('%s has no retired word', (path) => {
-    const text = readFileSync(join(root, path), 'utf8').split('\n');
-    const lines = path === 'docs/glossary.md' ? text.map(withoutFormerly) : text;
+    const lines = readFileSync(join(root, path), 'utf8').split('\n');
     const found = lines.flatMap((line, index) =>
       retiredWords.flatMap(({ pattern, use }) => {
         const met = pattern.exec(line)?.[0];

@@ -169,8 +169,7 @@ function runnerOf(database: Sqlite): Runner {
 
 /**
  * A statement that is compiled at its first use on a connection, and kept: most of ours take longer to compile than to
- * run. In hot queries a parameter after an equals sign or LIMIT is written `+?`. For a bare `?` there, SQLite compiles
- * the statement again at every run, in case the value changes the query plan; without statistics it never does.
+ * run.
  */
 export function statementOf<Parameters extends unknown[] | {}, Row>(
   sql: string,
@@ -193,11 +192,19 @@ function prepared<Parameters extends unknown[] | {}, Row>(
   return (database) => {
     const known = made.get(database);
     if (known !== undefined) return known;
-    const compiled = database.prepare<Parameters, Row>(sql);
+    const compiled = database.prepare<Parameters, Row>(withFixedPlan(sql));
     if (returns === 'column') compiled.pluck();
     made.set(database, compiled);
     return compiled;
   };
+}
+
+/**
+ * The same statement with `+?` for each parameter `?` that is compared. For a bare `?` there, SQLite compiles the statement
+ * again whenever the value has changed, in case it changes the query plan; without statistics it never does.
+ */
+export function withFixedPlan(sql: string): string {
+  return sql.replaceAll(/([=<>]|\b(?:LIMIT|IS|IS NOT)\b)(\s*)(?=[?:])/g, '$1$2+');
 }
 
 /**

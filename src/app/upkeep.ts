@@ -7,7 +7,7 @@ import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import { backUpInProcess, inspectInProcess } from '../store/sqlite/run-upkeep.ts';
 import type { Store } from '../store/store.ts';
-import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/upkeep-results.ts';
+import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/sqlite/upkeep-results.ts';
 
 interface UpkeepDeps {
   readonly config: Pick<Config, 'databasePath' | 'backup' | 'upkeep' | 'disk'>;

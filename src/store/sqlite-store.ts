@@ -10,24 +10,23 @@ import { SqliteOperator } from './operator/sqlite-operator.ts';
 import { OutboxReader } from './read/outbox-reader.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
-import { SqliteCodeReads } from './sealing/code-reads.ts';
-import { SqliteCodeRetention } from './sealing/code-retention.ts';
-import { SqliteSealing } from './sealing/sqlite-sealing.ts';
+import { CodeReads } from './sealing/code-reads.ts';
+import { CodeRetention } from './sealing/code-retention.ts';
+import { Sealing } from './sealing/sealing.ts';
 import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
-import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
-import { DiskReserve } from './sqlite/disk-reserve.ts';
+import { diskError, DiskReserve, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
 import type { Outbox, ResultSink } from './sqlite/outbox.ts';
 import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
-import { SqliteUpkeepResults } from './sqlite/sqlite-upkeep-results.ts';
+import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
 import { Submission } from './submission/submission.ts';
-import { SqliteStoredTimes } from './time/sqlite-stored-times.ts';
+import { StoredTimes } from './time/stored-times.ts';
 
 export interface StoreOptions {
   readonly path: string;
@@ -49,12 +48,12 @@ class SqliteStore implements Store {
   readonly submission: Submission;
   readonly results: SqliteResults;
   readonly operator: SqliteOperator;
-  readonly times: SqliteStoredTimes;
-  readonly sealing: SqliteSealing;
-  readonly codeReads: SqliteCodeReads;
-  readonly codeRetention: SqliteCodeRetention;
+  readonly times: StoredTimes;
+  readonly sealing: Sealing;
+  readonly codeReads: CodeReads;
+  readonly codeRetention: CodeRetention;
   readonly alerts: Alerts;
-  readonly upkeep: SqliteUpkeepResults;
+  readonly upkeep: UpkeepResults;
   readonly read: OutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -78,16 +77,16 @@ class SqliteStore implements Store {
     this.results = new SqliteResults(outbox);
     this.read = new OutboxReader(database, outbox);
     this.alerts = new Alerts(database);
-    this.upkeep = new SqliteUpkeepResults(database);
+    this.upkeep = new UpkeepResults(database);
     this.submission = new Submission(outbox);
     const parts = { results: this.results, lines: new LineTable(outbox) };
     this.intake = new SqliteIntake(outbox, parts);
     this.storefronts = new SqliteStorefronts(outbox, parts);
     this.operator = new SqliteOperator(outbox, parts);
-    this.times = new SqliteStoredTimes(database);
-    this.sealing = new SqliteSealing(database, outbox.units);
-    this.codeReads = new SqliteCodeReads(database, outbox);
-    this.codeRetention = new SqliteCodeRetention(database, outbox);
+    this.times = new StoredTimes(database);
+    this.sealing = new Sealing(outbox);
+    this.codeReads = new CodeReads(outbox);
+    this.codeRetention = new CodeRetention(outbox);
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {

@@ -9,7 +9,7 @@ import type { CodeRetention } from './sealing/code-retention.ts';
 import type { Sealing } from './sealing/sealing.ts';
 import type { Storefronts } from './storefronts/storefronts.ts';
 import type { Submission } from './submission/submission.ts';
-import type { UpkeepResults } from './upkeep-results.ts';
+import type { UpkeepResults } from './sqlite/upkeep-results.ts';
 import type { StoredTimes } from './time/stored-times.ts';
 
 /**

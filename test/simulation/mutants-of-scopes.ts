@@ -183,7 +183,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
 
 const units = 'core/answers/units.ts';
 const settlement = 'core/decision/settlement.ts';
-const times = 'store/time/sqlite-stored-times.ts';
+const times = 'store/time/stored-times.ts';
 
 /** Bugs of delivered units, and of clocks that are set. */
 export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
@@ -218,7 +218,7 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
   {
     name: 'due times do not follow the wall clock',
     file: times,
-    changes: [['stepMs === 0 ? [] : movedColumns', 'stepMs !== 0 ? [] : movedColumns']],
+    changes: [['stepMs === 0 ? [] : moveTimes', 'stepMs !== 0 ? [] : moveTimes']],
   },
   {
     name: 'the times of pauses do not follow the wall clock',

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import { entryStates } from '../../core/entry/states.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { attentionKinds } from '../../store/read/attention.ts';
-import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../../store/upkeep-results.ts';
+import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../../store/sqlite/upkeep-results.ts';
 import type { CheckStatus } from '../health-server.ts';
 import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } from './metric-labels.ts';
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { sealKeyBytes } from '../../core/sealing/seal-keys.ts';
-import type { SealUsage } from '../../store/sealing/seal-usage.ts';
+import type { SealUsage } from '../../store/sealing/sealing.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';

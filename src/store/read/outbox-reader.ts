@@ -3,7 +3,7 @@ import { SealKeys } from '../../core/sealing/seal-keys.ts';
 import { countRedelivery } from '../results/redelivery.ts';
 import { readResultDocument, type ResultParts } from '../results/result-reader.ts';
 import { resultFileOf } from '../results/result-name.ts';
-import { readSealUsage } from '../sealing/seal-usage.ts';
+import { readSealUsage } from '../sealing/sealing.ts';
 import { SealedUnits } from '../sqlite/sealed-units.ts';
 import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';

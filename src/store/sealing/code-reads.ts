@@ -2,18 +2,8 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
-
-/** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
-export interface CodeReads {
-  /**
-   * The units of an entry, in clear, for a person.
-   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE
-   */
-  reveal(request: AuditedRequest & { readonly reference: string }): Promise<readonly Unit[]>;
-  /** Records that a caller read the codes of an order: once for each caller, order and version of its result. */
-  record(read: CodeRead): Promise<void>;
-}
 
 export interface CodeRead extends AuditedRequest {
   readonly source: string;
@@ -27,21 +17,25 @@ const action = 'read_codes';
 const find = statementOf<[string], { reference: string; units: string | null }>(
   'SELECT reference, units FROM entries WHERE reference = ?',
 );
-const isRecorded = statementOf<{ subject: string; actor: string; version: number }, number>(
+const findRead = statementOf<{ subject: string; actor: string; version: number }, number>(
   `SELECT 1 FROM audit WHERE subject = :subject AND +action = '${action}' AND +actor = :actor
      AND json_extract(detail, '$.version') = :version`,
 );
 
-/** Reads codes, and records who did. */
-export class SqliteCodeReads implements CodeReads {
+/** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
+export class CodeReads {
   readonly #database: Sqlite;
-  readonly #parts: { readonly units: SealedUnits };
+  readonly #units: SealedUnits;
 
-  constructor(database: Sqlite, parts: { units: SealedUnits }) {
+  constructor({ database, units }: Outbox) {
     this.#database = database;
-    this.#parts = parts;
+    this.#units = units;
   }
 
+  /**
+   * The units of an entry, in clear, for a person.
+   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE
+   */
   async reveal(given: AuditedRequest & { readonly reference: string }): Promise<readonly Unit[]> {
     const request = checkedAuditedRequest(given);
     const { reference: subject } = request;
@@ -52,18 +46,18 @@ export class SqliteCodeReads implements CodeReads {
           hint: 'look for it with `order-sync orders list --search`',
         });
       }
-      const units = this.#parts.units.of(row);
+      const units = this.#units.of(row);
       recordAudit(this.#database, { ...request, action, subject, detail: { units: units.length } });
       return units;
     });
   }
 
+  /** Records that a caller read the codes of an order: once for each caller, order and version of its result. */
   async record({ source, orderId, version, ...request }: CodeRead): Promise<void> {
     const subject = `${source}/${orderId}`;
     // A caller may ask again and again: only the first time costs a commit.
-    if (isRecorded(this.#database).get({ subject, actor: request.actor, version }) !== undefined) return;
-    inTransaction(this.#database, () =>
-      recordAudit(this.#database, { ...request, action, subject, detail: { version } }),
-    );
+    if (findRead(this.#database).get({ subject, actor: request.actor, version }) !== undefined) return;
+    const entry = { ...request, action, subject, detail: { version } };
+    inTransaction(this.#database, () => recordAudit(this.#database, entry));
   }
 }

@@ -2,16 +2,8 @@ import { endingOf } from '../../core/order/search-words.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import { isResultNeeded } from '../results/needed-results.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
-
-/** Shredding of codes that were kept for long enough. References, money, attempts and the audit log stay. */
-export interface CodeRetention {
-  /**
-   * Shreds the units of the next settled entries whose orders were delivered everywhere before a time, in one transaction.
-   * An order of which a line is still open, or a delivery is due, keeps all its codes.
-   */
-  shredNext(request: ShredRequest): Promise<ShredProgress>;
-}
 
 export interface ShredRequest {
   /** Only what was settled and delivered before this. */
@@ -58,16 +50,23 @@ const shred = statementOf<{ id: number; nowMs: number }, never>(
 );
 const forgetEnding = statementOf<[string, number], never>('DELETE FROM unit_endings WHERE ending = ? AND entry_id = ?');
 
-/** Replaces units by when they were shredded. The connection overwrites what it deletes. */
-export class SqliteCodeRetention implements CodeRetention {
+/**
+ * Shredding of codes that were kept for long enough. References, money, attempts and the audit log stay. The connection
+ * overwrites what it deletes.
+ */
+export class CodeRetention {
   readonly #database: Sqlite;
   readonly #units: SealedUnits;
 
-  constructor(database: Sqlite, { units }: { units: SealedUnits }) {
+  constructor({ database, units }: Outbox) {
     this.#database = database;
     this.#units = units;
   }
 
+  /**
+   * Shreds the units of the next settled entries whose orders were delivered everywhere before a time, in one transaction.
+   * An order of which a line is still open, or a delivery is due, keeps all its codes.
+   */
   async shredNext({ beforeMs, nowMs, reason, after, limit }: ShredRequest): Promise<ShredProgress> {
     return inTransaction(this.#database, () => {
       const from = after ?? { settledAtMs: -1, id: 0 };

@@ -1,19 +1,7 @@
-/** Sealing of delivered units. */
-export interface Sealing {
-  /** The id of the key that seals; null: units are stored in clear. */
-  readonly sealsWith: string | null;
-  /**
-   * Seals units that are in clear, or that another key sealed, with the first key, in one transaction. Does nothing
-   * without a key. Continues where any earlier call ended, also that of a process that was killed.
-   * @param limit how many entries at most
-   */
-  sealNext(limit: number): Promise<SealProgress>;
-  /**
-   * Moves the write-ahead log into the database and empties it: it has what was replaced until then. False while somebody
-   * reads the database: try again later.
-   */
-  emptyLog(): Promise<boolean>;
-}
+import { assert, hasCode } from '../../core/order-sync-error.ts';
+import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 export interface SealProgress {
   readonly sealed: number;
@@ -21,4 +9,105 @@ export interface SealProgress {
   readonly unreadable: readonly string[];
   /** Whether there is more to seal. */
   readonly more: boolean;
+}
+
+/** How many entries have units that a key sealed. */
+export interface SealUsage {
+  /** The id of the key; null: the units are in clear. */
+  readonly key: string | null;
+  readonly entries: number;
+}
+
+interface UnsealedRow {
+  readonly id: number;
+  readonly reference: string;
+  readonly units: string;
+}
+
+/** More damaged entries than this need a person, not another try. */
+const mostUnreadable = 1000;
+
+// Three ranges of one index: what is in clear, and what the keys before and after the first one have sealed.
+const selectNext = statementOf<{ key: string; skipped: string; limit: number }, UnsealedRow>(
+  ['sealed_by IS NULL', 'sealed_by < :key', 'sealed_by > :key']
+    .map(
+      (range) => `SELECT id, reference, units FROM entries WHERE units IS NOT NULL AND ${range}
+        AND id NOT IN (SELECT value FROM json_each(:skipped))`,
+    )
+    .join(' UNION ALL ')
+    .concat(' LIMIT :limit'),
+);
+const update = statementOf<{ id: number; before: string; units: string; key: string }, never>(
+  'UPDATE entries SET units = :units, sealed_by = :key WHERE id = :id AND units = :before',
+);
+// Reads an index with one row for each entry that has units.
+const selectUsage = statementOf<[], SealUsage>(
+  'SELECT sealed_by AS key, count(*) AS entries FROM entries WHERE units IS NOT NULL GROUP BY sealed_by',
+);
+
+/** The keys that sealed what is stored now. */
+export function readSealUsage(database: Sqlite): readonly SealUsage[] {
+  return selectUsage(database).all();
+}
+
+/** Sealing of delivered units. */
+export class Sealing {
+  readonly #database: Sqlite;
+  readonly #units: SealedUnits;
+  readonly #unreadable = new Set<number>();
+
+  constructor({ database, units }: Outbox) {
+    this.#database = database;
+    this.#units = units;
+  }
+
+  /** The id of the key that seals; null: units are stored in clear. */
+  get sealsWith(): string | null {
+    return this.#units.sealsWith;
+  }
+
+  /**
+   * Seals units that are in clear, or that another key sealed, with the first key, in one transaction. Does nothing
+   * without a key. Continues where any earlier call ended, also that of a process that was killed.
+   * @param limit how many entries at most
+   */
+  async sealNext(limit: number): Promise<SealProgress> {
+    const key = this.sealsWith;
+    if (key === null || this.#unreadable.size >= mostUnreadable) return { sealed: 0, unreadable: [], more: false };
+    return inTransaction(this.#database, () => {
+      const skipped = JSON.stringify([...this.#unreadable]);
+      const rows = selectNext(this.#database).all({ key, skipped, limit });
+      const unreadable = rows.filter((row) => !this.#sealAgain(row, key)).map(({ reference }) => reference);
+      return { sealed: rows.length - unreadable.length, unreadable, more: rows.length === limit };
+    });
+  }
+
+  /** False for units that cannot be opened. */
+  #sealAgain({ id, reference, units: before }: UnsealedRow, key: string): boolean {
+    try {
+      const units = this.#units.sealAgain({ reference, units: before });
+      const { changes } = update(this.#database).run({ id, before, units, key });
+      assert(changes === 1, `the units of ${reference} are those that were read`);
+      return true;
+    } catch (error) {
+      if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
+      this.#unreadable.add(id);
+      return false;
+    }
+  }
+
+  /**
+   * Moves the write-ahead log into the database and empties it: it has what was replaced until then. False while somebody
+   * reads the database: try again later.
+   */
+  async emptyLog(): Promise<boolean> {
+    const wait = this.#database.pragma('busy_timeout', { simple: true });
+    // The worker must not wait for whoever reads: nothing else is done meanwhile.
+    this.#database.pragma('busy_timeout = 0');
+    try {
+      return this.#database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
+    } finally {
+      this.#database.pragma(`busy_timeout = ${Number(wait)}`);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import type { Sqlite } from './database.ts';
-import type { DiskReserve } from './disk-reserve.ts';
+import type { DiskReserve } from './disk-errors.ts';
 import type { SealedUnits } from './sealed-units.ts';
 
 /** What receives results, as the outbox knows it. */

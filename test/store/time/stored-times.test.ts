@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { movedColumns } from '../../../src/store/time/sqlite-stored-times.ts';
+import { movedColumns } from '../../../src/store/time/stored-times.ts';
 import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 const day = 86_400_000;

@@ -58,7 +58,7 @@ function childrenFirst(database: Database): readonly string[] {
   const rows = database
     .prepare<[], { name: string; parent: string | null }>(
       `SELECT s.name, f."table" AS parent FROM sqlite_schema s LEFT JOIN pragma_foreign_key_list(s.name) f
-       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name NOT LIKE '${words}%' AND s.name <> 'meta'`,
+       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name NOT LIKE '${words}%' AND s.name NOT IN ('meta', 'schema_files')`,
     )
     .all();
   const left = new Set(rows.map((row) => row.name));
@@ -265,6 +265,10 @@ function makeWithPages(path: string, bytes: number): void {
   const database = new SqliteDatabase(path);
   database.exec(`PRAGMA page_size = ${bytes}; VACUUM`);
   database.close();
+  // The counter of schema changes: a file that ever had another schema is refused.
+  const file = readFileSync(path);
+  file.writeInt32BE(0, 40);
+  writeFileSync(path, file);
   forgetConnection(path);
 }
 

@@ -144,7 +144,8 @@ export function tapSqlite(): void {
     });
   };
   prototype.pragma = function tappedPragma(this: Database, source: string, options?: SqliteDatabase.PragmaOptions) {
-    if (connections.get(this.name) !== this) {
+    // Who only reads looks at the head of the file and closes it: to hold its lock would take a write.
+    if (connections.get(this.name) !== this && !this.readonly) {
       connections.set(this.name, this);
       if (!this.inTransaction) pragma.call(this, 'locking_mode = EXCLUSIVE');
     }

@@ -103,7 +103,7 @@ async function ask(folder: string, { entries, program }: Sized): Promise<readonl
   }
   const commands = {
     node: ['-e', '0'],
-    version: [program, 'version'],
+    version: [program, '--version'],
     health: [join(program, '../health.js'), '--live', folder],
     'queue status': [program, 'queue', 'status', ...config],
     'queue explain': [program, 'queue', 'explain', ...config],

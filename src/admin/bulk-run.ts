@@ -37,14 +37,12 @@ export function previewBulk(
 /**
  * Performs a command for many entries, in steps. Each step is on disk before the next one begins: when it is interrupted, what
  * was done is done once, and the rest is as it was.
- * @param onStep called after each step with how many entries were looked at so far
  */
 export async function runBulk(
   request: BulkRequest,
   references: readonly string[],
   parts: {
     readonly perform: (command: BulkCommand) => Promise<CommandResult>;
-    readonly onStep?: (done: number) => void;
   },
 ): Promise<BulkResult> {
   const changed: string[] = [];
@@ -56,7 +54,6 @@ export async function runBulk(
       changed.push(...result.changed);
       refused.push(...result.refused);
     }
-    parts.onStep?.(start + step.length);
   }
   return { changed, refused };
 }

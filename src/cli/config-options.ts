@@ -51,17 +51,12 @@ export async function databasePathOf(options: ConfigOptions): Promise<string> {
   return join(await dataDirOf(options), databaseName);
 }
 
-/** Opens the outbox of a configuration for reading, while a worker runs or not. */
-export async function openReaderOf(options: ConfigOptions): Promise<ReturnType<typeof openReader>> {
-  return openReader(await databasePathOf(options));
-}
-
-/** The same, and closes it again. */
+/** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */
 export async function withReader<T>(
   options: ConfigOptions,
   read: (reader: ReturnType<typeof openReader>) => T,
 ): Promise<T> {
-  const reader = await openReaderOf(options);
+  const reader = openReader(await databasePathOf(options));
   try {
     return read(reader);
   } finally {

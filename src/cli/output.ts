@@ -13,6 +13,11 @@ export function writeAnswer(stdout: TextStream, isJson: boolean | undefined, jso
   stdout.write(isJson === true ? `${JSON.stringify(json)}\n` : text);
 }
 
+/** Writes one line about long work to stderr, where it is a terminal: silence would look like a fault. */
+export function sayWhatTakesLong(stderr: TextStream, isJson: boolean | undefined, text: string): void {
+  if (stderr.isTTY === true && isJson !== true) stderr.write(`${text}\n`);
+}
+
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The fields of a record under the names of the JSON contract (docs/cli.md): `orderId` becomes `order_id`. */

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { programVersion } from '../ops/program-version.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, reportError, reportUsage, type ExitCode } from './errors.ts';
-import { suggestChoice } from './suggest-choice.ts';
+import { nearestName } from '../core/nearest-name.ts';
 
 /** Adds one command, or a group of them, to the program. */
 type AddCommand = (program: Command, context: CliContext) => void;
@@ -30,9 +30,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   db: async () => (await import('./commands/db.ts')).addDb,
   wire: async () => (await import('./commands/wire.ts')).addWire,
   sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
-  completion: async () => (await import('./commands/completion.ts')).addCompletion,
-  version: async () => (await import('./commands/version.ts')).addVersion,
 };
+
+const versionText = `order-sync ${programVersion} on Node ${process.versions.node}`;
+const versionOptions = ['-V', '--version'] as const;
 
 /**
  * Runs one command. Resolves to an exit code (docs/cli.md); it never ends the process itself, and never throws.
@@ -71,7 +72,7 @@ export async function runCommandLine(
 export async function buildProgram(context: CliContext, called?: string, json = false): Promise<Command> {
   const program = new Command('order-sync')
     .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
-    .version(programVersion, '-V, --version', 'print the version')
+    .version(versionText, versionOptions.join(', '), 'print the versions of order-sync and of Node')
     .option('--no-color', 'no colours, also on a terminal; the variable NO_COLOR asks for the same')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
@@ -87,9 +88,17 @@ export async function buildProgram(context: CliContext, called?: string, json = 
       getOutHelpWidth: () => 100,
       getErrHelpWidth: () => 100,
     });
-  // The script of the completion names all commands.
-  const isOne = called !== undefined && called !== 'completion' && Object.hasOwn(commands, called);
-  const one = isOne ? commands[called] : undefined;
+  if (versionOptions.some((option) => option === called)) return program;
+  const one = called !== undefined && Object.hasOwn(commands, called) ? commands[called] : undefined;
   for (const load of one === undefined ? Object.values(commands) : [one]) (await load())(program, context);
   return program;
+}
+
+/** Commander's message about a value that is none of the choices, with the choice that was probably meant. */
+function suggestChoice(message: string): string {
+  const [, given = '', listed = ''] = /argument '([^']*)' is invalid\. Allowed choices are (.+)\./.exec(message) ?? [];
+  const nearest = given === '' ? undefined : nearestName(given, listed.split(', '));
+  return nearest === undefined
+    ? message
+    : `${message.trimEnd()}\n(Did you mean ${nearest}?)${message.endsWith('\n') ? '\n' : ''}`;
 }

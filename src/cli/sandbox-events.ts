@@ -1,3 +1,5 @@
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { readDuration } from './option-values.ts';
 import type { SandboxRequest } from './sandbox-client.ts';
 
 interface EventOptions {
@@ -86,6 +88,20 @@ export const sandboxEvents: Readonly<Record<string, SandboxEvent>> = {
     subject: null,
     about: 'ends all rules of faults',
     request: () => ({ method: 'DELETE', path: '/faults' }),
+  },
+  advance: {
+    subject: 'duration',
+    about: 'moves its clock forward, for example by 30s, 10min, 2h or 7d: orders are delivered, eSIMs expire',
+    request(duration) {
+      const ms = readDuration(duration);
+      if (ms !== null) return post('/clock', { advance_ms: ms });
+      throw new OrderSyncError('USAGE', `${duration} is no duration`, { hint: 'for example 30s, 10min, 2h or 7d' });
+    },
+  },
+  reset: {
+    subject: null,
+    about: 'empties it: orders, money, faults and clock are as at its first start',
+    request: () => post('/reset'),
   },
   maintenance: {
     subject: null,

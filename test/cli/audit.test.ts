@@ -13,33 +13,28 @@ async function decided(): Promise<Installation> {
 const json = async (outbox: Installation, ...args: readonly string[]) =>
   JSON.parse((await outbox.run(...args, '--json')).stdout);
 
-it('lists what was decided, in pages and by filters, with nothing that controls a terminal', async () => {
+it('lists what was decided, by filters, with nothing that controls a terminal', async () => {
   const outbox = await decided();
   const first = await json(outbox, 'audit', 'list', '--limit', '1');
-  expect(first.audit).toMatchObject([{ action: 'resume', subject: 'family:esim', reason: 'it is over' }]);
-  const second = await json(outbox, 'audit', 'list', '--limit', '1', '--after', first.next_after);
-  expect(second.audit).toMatchObject([
-    { action: 'pause', subject: 'family:esim', actor: expect.stringMatching(/^cli:/) },
-  ]);
+  expect(first).toMatchObject({
+    audit: [{ action: 'resume', subject: 'family:esim', reason: 'it is over' }],
+    more: true,
+  });
+  const both = await json(outbox, 'audit', 'list', '--limit', '2');
+  expect(both.audit[1]).toMatchObject({
+    action: 'pause',
+    subject: 'family:esim',
+    actor: expect.stringMatching(/^cli:/),
+  });
   const { stdout } = await outbox.run('audit', 'list', '--subject', 'family:esim');
   expect(stdout).toMatch(/^AT +ACTOR +ACTION +SUBJECT +REASON\n.* resume +family:esim +it is over\n/);
   expect(stdout).not.toContain('\u001b');
-  const none = await outbox.run(
-    'audit',
-    'list',
-    '--actor',
-    'cli:nobody',
-    '--since',
-    '2026-01-01',
-    '--until',
-    '2027-01-01',
-  );
+  const none = await outbox.run('audit', 'list', '--since', '2100-01-01');
   expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'Nothing was decided that fits.\n']);
 });
 
 it.each([
   ['--since', 'yesterday'],
-  ['--after', 'x'],
   ['--limit', '0'],
 ])('refuses %s %s', async (option, value) => {
   const outbox = await decided();

@@ -143,16 +143,18 @@ describe('order-sync sandbox trigger', () => {
   });
 });
 
-describe('order-sync sandbox clock and reset', () => {
-  it('clock shows the time and moves it forward, and reset empties the sandbox and sets it back', async () => {
-    const { place, ask, buy } = await running();
+describe('order-sync sandbox trigger advance and reset', () => {
+  it('moves its clock forward, empties it, and sets it back', async () => {
+    const { place, url, ask, buy } = await running();
     await buy('/orders', { reference: 'shop-1', variant: 'test-delayed' });
-    const now = async (...more: string[]): Promise<number> =>
-      Date.parse(JSON.parse((await place.run('sandbox', 'clock', '--json', ...more)).stdout).now);
+    const clockSchema = z.object({ now: z.number() });
+    const now = async () => clockSchema.parse(await (await fetch(`${url}/__sandbox/clock`)).json()).now;
     const before = await now();
-    expect(await now('--advance', '7d')).toBeGreaterThanOrEqual(before + 7 * 86_400_000);
+    expect((await place.run('sandbox', 'trigger', 'advance', '7d')).stdout).toBe('advance 7d: done\n');
+    expect((await refused(place, 'sandbox', 'trigger', 'advance', 'soon'))[0]).toBe(2);
+    expect(await now()).toBeGreaterThanOrEqual(before + 7 * 86_400_000);
     expect((await ask('/orders/shop-1')).json).toMatchObject({ status: 'completed' });
-    expect((await place.run('sandbox', 'reset')).stdout).toBe('The sandbox is empty.\n');
+    expect((await place.run('sandbox', 'trigger', 'reset')).stdout).toBe('reset: done\n');
     expect((await ask('/orders/shop-1')).status).toBe(404);
     expect(await now()).toBeLessThan(before + 86_400_000);
   });
@@ -186,8 +188,8 @@ describe('which sandbox is asked', () => {
       sandboxConfig(folder).replace(/sandbox: \{/, 'sandbox: { admin_token: a-long-secret,'),
     );
     const { url } = await serveSandbox(guarded, '--port', '0');
-    expect((await guarded.run('sandbox', 'clock')).code).toBe(0);
-    const [code, stderr] = await refused(installation(), 'sandbox', 'clock', '--url', url);
+    expect((await guarded.run('sandbox', 'logs')).code).toBe(0);
+    const [code, stderr] = await refused(installation(), 'sandbox', 'logs', '--url', url);
     expect(code).toBe(5);
     expect(stderr).toContain('sandbox.admin_token');
   });

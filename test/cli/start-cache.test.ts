@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const { NODE_COMPILE_CACHE: _ambient, ...env } = process.env;
 const start = (more: NodeJS.ProcessEnv = {}) =>
-  spawnSync(process.execPath, [join(folder, 'bin/order-sync.js'), 'version'], {
+  spawnSync(process.execPath, [join(folder, 'bin/order-sync.js'), '--version'], {
     env: { ...env, ...more },
     encoding: 'utf8',
   });

@@ -1,8 +1,6 @@
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { copiedBytes } from '../../store/sqlite/backup.ts';
 import { backUpInProcess, inspectInProcess, restoreInProcess } from '../../store/sqlite/run-upkeep.ts';
 import {
   addAnswerOptions,
@@ -13,8 +11,7 @@ import {
 } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
-import { plainLines, writeAnswer } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { cliActor } from '../worker-client.ts';
 import { makeOutbox } from './init.ts';
 
@@ -25,10 +22,8 @@ export function addDb(program: Command, context: CliContext): void {
     .description('read the whole database and report whether it is sound; also while a worker runs');
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
     const path = await databasePathOf(options);
-    const startMono = context.clock.monoMs();
-    const describe = () => `reading the database since ${seconds(context.clock.monoMs() - startMono)} s`;
-    const work = inspectInProcess(path, false, unending());
-    const found = await withProgress(context, options, describe, work);
+    sayWhatTakesLong(context.stderr, options.json, 'reading the whole database');
+    const found = await inspectInProcess(path, false, unending());
     const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = found;
     const sound = problems.length === 0;
     if (!sound) context.setExitCode(exitCodes.problemsFound);
@@ -43,9 +38,8 @@ export function addDb(program: Command, context: CliContext): void {
   addAnswerOptions(backup).action(async (options: ConfigOptions) => {
     const { databasePath, backup: settings } = (await configWithoutSecrets(options)).config;
     const at = isoTime(context.clock.wallMs());
-    const describe = () => copyProgress(copiedBytes(settings), databasePath);
-    const work = backUpInProcess(databasePath, { ...settings, at }, unending());
-    const { file, removed } = await withProgress(context, options, describe, work);
+    sayWhatTakesLong(context.stderr, options.json, 'copying the database, and checking the copy');
+    const { file, removed } = await backUpInProcess(databasePath, { ...settings, at }, unending());
     const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];
     writeAnswer(context.stdout, options.json, { file, removed }, plainLines(text));
   });
@@ -63,9 +57,9 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
   const { config } = await configFrom(options);
   const at = isoTime(context.clock.wallMs());
   const path = config.databasePath;
-  const describe = () => copyProgress(copiedBytes({ path }), file);
-  const work = restoreInProcess(path, { from: resolve(file), at, upstream: config.wholesale.upstream }, unending());
-  const replaced = await withProgress(context, options, describe, work);
+  sayWhatTakesLong(context.stderr, options.json, 'copying the backup, and checking the copy');
+  const { upstream } = config.wholesale;
+  const replaced = await restoreInProcess(path, { from: resolve(file), at, upstream }, unending());
   await makeOutbox(config, context, cliActor());
   const text = [
     `restored ${config.databasePath} from ${file}`,
@@ -77,12 +71,3 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
 
 /** The user ends these commands by a signal, which also ends the process that works. */
 const unending = (): AbortSignal => new AbortController().signal;
-
-const seconds = (ms: number): number => Math.round(ms / 1000);
-const megabytes = (bytes: number): number => Math.round(bytes / 1_000_000);
-
-/** A copy is smaller than the database: what was deleted is not copied. */
-function copyProgress(copied: number, from: string): string {
-  const all = statSync(from, { throwIfNoEntry: false })?.size ?? 0;
-  return `copied ${megabytes(copied)} of at most ${megabytes(all)} MB`;
-}

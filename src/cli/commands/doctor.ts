@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
-import { checkSkuMaps } from '../check-sku-maps.ts';
+import { checkSkuMaps } from '../check-installation.ts';
 import { checkedConfigFrom } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
@@ -20,21 +20,20 @@ import {
   type Finding,
 } from '../doctor-checks.ts';
 import { exitCodes } from '../errors.ts';
-import { plainLines, writeAnswer } from '../output.ts';
+import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { loopbackAddress, sendCommand } from '../worker-client.ts';
-import { withProgress } from '../progress.ts';
 
 /** How long a slot of the request budget is waited for. */
 const slotsWithinMs = 30_000;
 const livezWithinMs = 2000;
-const stillChecking = 'still checking: calls to the API wait for their turn in the budget';
 
 export function addDoctor(program: Command, context: CliContext): void {
   const command = program
     .command('doctor')
     .description('check everything that an order needs, while a worker runs or not; buys nothing');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
-    const findings = await withProgress(context, options, () => stillChecking, examine(options, context));
+    sayWhatTakesLong(context.stderr, options.json, 'calls to the API wait for their turn in the budget');
+    const findings = await examine(options, context);
     const isHealthy = findings.every(({ status }) => status !== 'fail');
     if (!isHealthy) context.setExitCode(exitCodes.problemsFound);
     writeAnswer(

@@ -6,12 +6,11 @@ import { nearestName } from '../../core/nearest-name.ts';
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { durationMs } from '../duration-option.ts';
 import { exitCodes } from '../errors.ts';
+import { durationMs } from '../option-values.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { terminalOf } from '../terminal.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { withProgress } from '../progress.ts';
 
 interface AckOptions extends ConfigOptions {
   readonly reason: string;
@@ -74,14 +73,11 @@ async function acknowledgeNamed(ids: readonly string[], options: AckOptions, con
 async function acknowledgeFound(which: Which, options: AckOptions, context: CliContext): Promise<void> {
   if (options.yes !== true) return preview(which, options, context);
   const acknowledged: string[] = [];
-  const steps = async (): Promise<void> => {
-    for (;;) {
-      const step = await send(which, options, context);
-      acknowledged.push(...step.acknowledged);
-      if (step.acknowledged.length < acknowledgedAtOnce) break;
-    }
-  };
-  await withProgress(context, options, () => `${acknowledged.length} are acknowledged so far`, steps());
+  for (let isMore = true; isMore; ) {
+    const step = await send(which, options, context);
+    acknowledged.push(...step.acknowledged);
+    isMore = step.acknowledged.length === acknowledgedAtOnce;
+  }
   const report = { acknowledged, refused: [] };
   writeAnswer(context.stdout, options.json, report, `${acknowledged.length} are acknowledged\n`);
 }

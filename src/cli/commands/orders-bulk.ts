@@ -7,7 +7,7 @@ import type { BulkResult } from '../../store/operator/operator.ts';
 import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
-import { plainLines, writeAnswer } from '../output.ts';
+import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 /** The options by which a command names many entries instead of one. */
@@ -67,10 +67,9 @@ export async function actOnMany(order: BulkAction, options: BulkOptions, context
   if (options.yes !== true || options.dryRun === true) return showPreview(order, preview, options, context);
   const { config } = await configFrom(options);
   const { references } = preview;
-  const isShown = context.stderr.isTTY === true && options.json !== true;
+  sayWhatTakesLong(context.stderr, options.json, `${references.length} entries`);
   const { changed, refused } = await runBulk({ order, which, actor: cliActor(), reason }, references, {
     perform: (command) => sendCommand(config, command, context),
-    onStep: (done) => void (isShown && context.stderr.write(`${done} of ${references.length}\n`)),
   });
   showResult(order, { changed, refused }, preview, options, context);
 }

@@ -8,13 +8,12 @@ import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
+import { wholeNumber } from '../option-values.ts';
 import { renderTable } from '../table.ts';
 import { terminalOf } from '../terminal.ts';
-import { wholeNumber } from '../whole-number.ts';
 import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
-import { addTail } from './orders-tail.ts';
 
 interface ListOptions extends ConfigOptions {
   readonly state?: EntryState;
@@ -31,7 +30,6 @@ export function addOrders(program: Command, context: CliContext): void {
     .description('review the orders and decide on them; also while a worker runs');
   addList(orders, context);
   addShow(orders, context);
-  addTail(orders, context);
   addAck(orders, context);
   addOrderDecisions(orders, context);
 }

@@ -10,8 +10,6 @@ import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import { terminalOf } from '../terminal.ts';
-import { watch } from '../watch.ts';
-import { wholeNumber } from '../whole-number.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { addQueueExplain } from './queue-explain.ts';
@@ -33,26 +31,10 @@ export function addQueue(program: Command, context: CliContext): void {
 }
 
 function addStatus(queue: Command, context: CliContext): void {
-  const status = queue
-    .command('status')
-    .description('show what is open, what is paused, and what needs review')
-    .option(
-      '--watch [seconds]',
-      'show it again and again, until Ctrl-C; every 2 seconds unless you say otherwise',
-      seconds,
-    );
-  addAnswerOptions(status).action(async (options: StatusOptions) => {
-    const show = () => withReader(options, (reader) => writeStatus(reader, options, context));
-    if (options.watch === undefined) return show();
-    await watch(context, (options.watch === true ? usualSeconds : options.watch) * 1000, show);
-  });
-}
-
-const usualSeconds = 2;
-const seconds = wholeNumber(1, 3600);
-
-interface StatusOptions extends ConfigOptions {
-  readonly watch?: number | true;
+  const status = queue.command('status').description('show what is open, what is paused, and what needs review');
+  addAnswerOptions(status).action((options: ConfigOptions) =>
+    withReader(options, (reader) => writeStatus(reader, options, context)),
+  );
 }
 
 function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliContext): void {

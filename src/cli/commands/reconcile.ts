@@ -4,10 +4,9 @@ import type { CommandResult } from '../../core/operator/operator-command.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
-import { timeOf } from '../iso-time.ts';
-import { jsonFields, plainLines, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
+import { timeOf } from '../option-values.ts';
 import { sendCommand } from '../worker-client.ts';
-import { withProgress } from '../progress.ts';
 
 type Report = Extract<CommandResult, { kind: 'reconciled' }>['shops'][number];
 
@@ -18,10 +17,10 @@ export function addReconcile(program: Command, context: CliContext): void {
     .description('read shops back now, and take in the orders that their webhooks did not deliver')
     .option('--since <time>', 'from this time on (ISO 8601), instead of from where the last run ended');
   addAnswerOptions(command).action(async (shop: string | undefined, options: ConfigOptions & { since?: string }) => {
-    const sinceMs = options.since === undefined ? null : timeOf('--since', options.since);
+    const sinceMs = timeOf('--since', options.since) ?? null;
     const { config } = await configFrom(options);
-    const answer = sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
-    const result = await withProgress(context, options, () => 'the worker is reading the shops', answer);
+    sayWhatTakesLong(context.stderr, options.json, 'the worker reads the shops');
+    const result = await sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
     const reports = result.kind === 'reconciled' ? result.shops : [];
     if (reports.some(({ error }) => error !== null)) context.setExitCode(exitCodes.problemsFound);
     const text = plainLines(reports.map((report) => asText(report, sinceMs !== null)));

@@ -3,10 +3,9 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Redelivery } from '../../store/results/results.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { timeOf } from '../iso-time.ts';
-import { writeAnswer } from '../output.ts';
+import { writeAnswer, sayWhatTakesLong } from '../output.ts';
+import { timeOf } from '../option-values.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { withProgress } from '../progress.ts';
 
 interface RewriteOptions extends ConfigOptions {
   readonly sink?: string;
@@ -42,7 +41,7 @@ export function addResults(program: Command, context: CliContext): void {
 }
 
 function whichOf({ sink, source, order, since, until, givenUp, all, dryRun, reason }: RewriteOptions): Redelivery {
-  const [sinceMs, untilMs] = [optionalTime('--since', since), optionalTime('--until', until)];
+  const [sinceMs, untilMs] = [timeOf('--since', since), timeOf('--until', until)];
   const which = { sink, source, orderId: order, sinceMs, untilMs, givenUp };
   const isFiltered = Object.values(which).some((value) => value !== undefined);
   if (isFiltered === (all === true)) {
@@ -56,9 +55,6 @@ function whichOf({ sink, source, order, since, until, givenUp, all, dryRun, reas
   return which;
 }
 
-const optionalTime = (option: string, text: string | undefined): number | undefined =>
-  text === undefined ? undefined : timeOf(option, text);
-
 async function preview(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
   const count = await withReader(options, (reader) => reader.redeliveryCount(which));
   const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again\n`;
@@ -70,16 +66,14 @@ async function redeliver(which: Redelivery, options: RewriteOptions, context: Cl
   const { config } = await configFrom(options);
   const { reason = '' } = options;
   let due = 0;
-  const steps = async (): Promise<void> => {
-    for (let afterId: number | null = 0; afterId !== null; ) {
-      const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
-      const result = await sendCommand(config, command, context);
-      if (result.kind !== 'results') break;
-      due += result.due;
-      afterId = result.nextId;
-    }
-  };
-  await withProgress(context, options, () => `${due} results are due so far`, steps());
+  sayWhatTakesLong(context.stderr, options.json, 'the worker looks for the results');
+  for (let afterId: number | null = 0; afterId !== null; ) {
+    const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
+    const result = await sendCommand(config, command, context);
+    if (result.kind !== 'results') break;
+    due += result.due;
+    afterId = result.nextId;
+  }
   if (due === 0) {
     throw new OrderSyncError('NOT_FOUND', 'No such order has a result', {
       hint: 'look for it with `order-sync orders list --search`',

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { shortTime } from '../../core/clock.ts';
 import type { CliContext } from '../context.ts';
-import { durationMs } from '../duration-option.ts';
 import { plainText, writeAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import { addSandboxOptions, askSandbox, type SandboxClientOptions } from '../sandbox-client.ts';
@@ -13,8 +12,6 @@ import { sandboxEvents } from '../sandbox-events.ts';
 export function addSandboxControl(sandbox: Command, context: CliContext): void {
   addLogs(sandbox, context);
   addTrigger(sandbox, context);
-  addClock(sandbox, context);
-  addReset(sandbox, context);
 }
 
 const requestSchema = z.object({
@@ -127,38 +124,4 @@ function addTrigger(sandbox: Command, context: CliContext): void {
 function timesOption(text: string): number {
   if (!/^(-1|\d{1,6})$/.test(text)) throw new InvalidArgumentError('It must be a whole number, or -1.');
   return Number(text);
-}
-
-const clockSchema = z.object({ now: z.number() });
-
-interface ClockOptions extends SandboxClientOptions {
-  readonly advance?: number;
-}
-
-function addClock(sandbox: Command, context: CliContext): void {
-  const command = sandbox
-    .command('clock')
-    .description('show the time of the running sandbox, or move it forward: orders are delivered, eSIMs expire')
-    .option('--advance <duration>', 'move it forward, for example 30s, 10min, 2h or 7d', durationMs);
-  addSandboxOptions(command).action(async (options: ClockOptions) => {
-    const { advance } = options;
-    const change = { method: 'POST', path: '/clock', body: { advance_ms: advance } } as const;
-    const { now } = await askSandbox(
-      options,
-      advance === undefined ? { method: 'GET', path: '/clock' } : change,
-      clockSchema,
-    );
-    const time = new Date(now).toISOString();
-    writeAnswer(context.stdout, options.json, { now: time }, `${shortTime(time)}\n`);
-  });
-}
-
-function addReset(sandbox: Command, context: CliContext): void {
-  const command = sandbox
-    .command('reset')
-    .description('empty the running sandbox: orders, money, faults and clock are as at its first start');
-  addSandboxOptions(command).action(async (options: SandboxClientOptions) => {
-    await askSandbox(options, { method: 'POST', path: '/reset', body: {} }, z.unknown());
-    writeAnswer(context.stdout, options.json, { reset: true }, 'The sandbox is empty.\n');
-  });
 }

@@ -11,8 +11,7 @@ import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { plainLines, writeAnswer } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 
 interface CheckedShop {
   /** Or `folder`: the order files. */
@@ -60,14 +59,10 @@ export function addSkus(program: Command, context: CliContext): void {
   addAnswerOptions(check).action(async (options: ConfigOptions & { offline?: boolean }) => {
     const { config } = await configFrom(options);
     const shops = shopsOf(config, context);
-    const catalogue = options.offline
-      ? notRead
-      : await withProgress(
-          context,
-          options,
-          () => 'the worker is reading the catalogue, on the budget of its calls',
-          readCatalogue(config, shops, context),
-        );
+    const isRead = options.offline !== true;
+    if (isRead)
+      sayWhatTakesLong(context.stderr, options.json, 'the worker reads the catalogue, on the budget of its calls');
+    const catalogue = isRead ? await readCatalogue(config, shops, context) : notRead;
     const findings = shops.map((shop) => findingsOf(shop, catalogue));
     if (findings.some(({ problems }) => problems.length > 0)) context.setExitCode(exitCodes.problemsFound);
     writeAnswer(context.stdout, options.json, { shops: findings }, findings.map(asText).join(''));

@@ -18,9 +18,8 @@ import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { jsonFields, plainLines, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { renderTable } from '../table.ts';
-import { withProgress } from '../progress.ts';
 
 type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 type Submitted = Extract<CommandResult, { kind: 'submitted' }>['lines'][number];
@@ -48,14 +47,12 @@ export function addSubmit(program: Command, context: CliContext): void {
     }
     const lines = await readLines(file, format, config, context);
     const submitted: Submitted[] = [];
-    const steps = async (): Promise<void> => {
-      for (const batch of batches(lines)) {
-        const command = submitCommandSchema.parse({ action: 'submit', lines: batch });
-        const result = await sendCommand(config, command, context);
-        if (result.kind === 'submitted') submitted.push(...result.lines);
-      }
-    };
-    await withProgress(context, options, () => `${submitted.length} of ${lines.length} lines`, steps());
+    if (lines.length > mostPerBatch.lines) sayWhatTakesLong(context.stderr, options.json, `${lines.length} lines`);
+    for (const batch of batches(lines)) {
+      const command = submitCommandSchema.parse({ action: 'submit', lines: batch });
+      const result = await sendCommand(config, command, context);
+      if (result.kind === 'submitted') submitted.push(...result.lines);
+    }
     if (submitted.some((line) => line.status === 'conflict')) context.setExitCode(exitCodes.refused);
     writeAnswer(context.stdout, options.json, { lines: submitted.map(jsonFields) }, asText(submitted));
   });

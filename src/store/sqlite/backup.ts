@@ -120,14 +120,6 @@ const restoreDraft = (path: string): string => join(dirname(path), `.${basename(
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** How much a backup into this folder, or a restore of this database, has copied so far, in bytes. */
-export function copiedBytes(place: { readonly folder: string } | { readonly path: string }): number {
-  if ('path' in place) return sizeOf(restoreDraft(place.path));
-  if (!existsSync(place.folder)) return 0;
-  const drafts = readdirSync(place.folder).filter((it) => draftName.test(it));
-  return Math.max(0, ...drafts.map((name) => sizeOf(join(place.folder, name))));
-}
-
 /**
  * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused, nothing has changed.
  * @returns the folder of the old database; null where there was none

@@ -178,14 +178,13 @@ describe('a command for many entries', () => {
     const { matched, references } = previewBulk(box.store.read, { order: 'cancel', which: all });
     expect([matched, references.length]).toEqual([mostInRun + 5, mostInRun]);
     const { changed } = await runBulk({ order: 'cancel', which: all, ...who }, references, {
-      perform: async ({ action: _action, ...command }) => ({
-        kind: 'bulk',
-        ...(await box.store.operator.actInBulk({ ...command, ...policy })),
-      }),
-      onStep: (done) => steps.push(done),
+      perform: async ({ action: _action, ...command }) => {
+        steps.push(command.references.length);
+        return { kind: 'bulk', ...(await box.store.operator.actInBulk({ ...command, ...policy })) };
+      },
     });
     expect(changed).toHaveLength(mostInRun);
-    expect(steps).toEqual([100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
+    expect(steps).toEqual(Array.from({ length: 10 }, () => 100));
     expect(states(box)).toEqual({ pending: 5, cancelled: mostInRun });
   });
 

@@ -35,7 +35,7 @@ describe('an API that is switched off for a while', () => {
     expect((await world.health()).status).toBe('warn');
     api.condition = 'open';
     // Where no probe can tell, the trial orders that failed have made the delay long.
-    await world.untilState('card', 'fulfilled', 5, 40_000);
+    await world.untilState('card', 'fulfilled', 5);
     expect(await world.pauses()).toEqual([]);
     // It was asked for an order that it never sold, and for its catalogue only where that said nothing.
     const rows = world.installation.query<{ reference: string }>('SELECT reference FROM outbox');

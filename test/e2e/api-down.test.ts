@@ -60,7 +60,7 @@ describe('an API that', () => {
       expect(performance.now() - returnedAt).toBeLessThan(60_000 * timeScale + 1500);
       // In the long version all of it would take too long.
       const some = Math.min(pending, 100);
-      await world.until(() => (world.states('card')['fulfilled'] ?? 0) >= some, 30_000);
+      await world.until(() => (world.states('card')['fulfilled'] ?? 0) >= some);
       expect(api.ledger.sold('card')).toBeGreaterThan(some);
       await world.until(async () => !(await world.pauses()).some((pause) => pause.includes('api_unreachable')));
       expect(worker.log.filter((line) => line.msg.includes('api_unreachable')).length).toBeLessThanOrEqual(6);
@@ -78,6 +78,6 @@ it('one order is enough to show that nothing reaches the API', { timeout: 60_000
   expect((await world.health()).status).toBe('warn');
   expect(await world.ask('queue', 'status')).toContain('api_unreachable');
   await api.listen();
-  await world.untilState('lone', 'fulfilled', 1, 30_000);
+  await world.untilState('lone', 'fulfilled', 1);
   expect(await world.pauses()).toEqual([]);
 });

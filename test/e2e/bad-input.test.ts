@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Installation } from '../support/worker-process.ts';
 
 const header = 'order_id,line_id,type,variant,plan,iccid,quantity,days,currency';
@@ -364,11 +364,14 @@ describe('a worker that gets wrong files', () => {
     );
   });
 
-  it('writes a hint into every report, and moves every file out of the inbox, except the folder', () => {
+  it('writes a hint into every report, and moves every file out of the inbox, except the folder', async () => {
     expect(reports.filter((report) => report.next_step.length < 10)).toEqual([]);
     expect(readdirSync(join(installation.folder, 'inbox'))).toEqual(['folder.csv']);
     expect(readdirSync(join(installation.folder, 'work'))).toEqual([]);
     // Also the CSV results of the order files that are CSV.
-    expect(readdirSync(join(installation.folder, 'results')).toSorted()).toEqual(['files', 'folder']);
+    await vi.waitFor(
+      () => expect(readdirSync(join(installation.folder, 'results')).toSorted()).toEqual(['files', 'folder']),
+      30_000,
+    );
   });
 });

@@ -43,10 +43,10 @@ describe('a wall clock that was wrong and is set right while the worker runs', (
     api.condition = 'open';
     api.balances.set('USD', 10_000);
     for (const order of api.ledger.orders) order.show = complete;
-    await world.untilState('paused', 'fulfilled', 3, 10_000);
-    await world.untilState('dear', 'fulfilled', 1, 10_000);
-    await world.untilState('later', 'fulfilled', 1, 10_000);
-    await world.until(() => installation.results().get('shop/late-1')?.state === 'completed', 10_000);
+    await world.untilState('paused', 'fulfilled', 3);
+    await world.untilState('dear', 'fulfilled', 1);
+    await world.untilState('later', 'fulfilled', 1);
+    await world.until(() => installation.results().get('shop/late-1')?.state === 'completed');
     expect(await world.pauses()).toEqual([]);
     expect(api.ledger.orders).toHaveLength(7);
   });

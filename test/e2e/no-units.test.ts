@@ -65,7 +65,7 @@ describe('a success that says nothing', () => {
     world.order('failed', 4, { variant: 'failed' });
     await world.untilPaused('variant:failed');
     world.order('good', 10, { variant: 'good' });
-    await world.untilState('good', 'fulfilled', 10, 6000);
+    await world.untilState('good', 'fulfilled', 10);
     expect(world.states('failed')['placed']).toBeUndefined();
     expect(world.states('failed')['fulfilled']).toBeUndefined();
     // Nothing was sold, so the lines are bought when the product answers as it should.

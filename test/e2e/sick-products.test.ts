@@ -43,7 +43,7 @@ describe('a product that always fails', () => {
 
       // They are bought once the products work again.
       for (const product of products) api.setVariant(product, {});
-      for (const product of products) await world.untilState(product, 'fulfilled', 6, 30_000);
+      for (const product of products) await world.untilState(product, 'fulfilled', 6);
       await world.until(async () => (await world.pauses()).length === 0);
       expect((await world.health()).status).toBe('pass');
       expect(products.map((product) => api.ledger.sold(product))).toEqual(products.map(() => 6));

@@ -66,7 +66,7 @@ export function restSettings(url: string): RestSettings {
     recheckAfterMin: 60,
     requestIntervalMs: 0,
     bodyBytes: 1_048_576,
-    timeouts: { connectMs: 2000, totalMs: 5000 },
+    timeouts: { connectMs: 60_000, totalMs: 60_000 },
   };
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { acknowledgementSchema, problemSchema, resultSchema } from '../../../src/intake/http/openapi.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { close, fulfilled } from '../../support/outbox.ts';
 import { order, startIntake } from './running-intake.ts';
 import { boundToken, token } from './running-intake-config.ts';
@@ -154,7 +155,11 @@ describe('reading an order', () => {
 
 describe('waiting for the result', () => {
   it('ends when the order is settled, for GET and for POST', async () => {
-    const { post, call, outbox, intake } = await startIntake();
+    // Without a notification the outbox would be read again after an hour, and the wait be longer, too.
+    const clock = new SystemClock();
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = (ms, signal) => sleep(ms >= 1000 ? 3_600_000 : ms, signal);
+    const { post, call, outbox, intake } = await startIntake({ clock });
     const [line] = order().lines;
     const body = order({ lines: [line] });
     const posted = post(body, { prefer: 'wait=20' });
@@ -164,9 +169,7 @@ describe('waiting for the result', () => {
     const attempt = await outbox.opened({ nowMs: Date.now() });
     await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
     intake.notify();
-    const started = performance.now();
     const answers = await Promise.all([posted, read]);
-    expect(performance.now() - started).toBeLessThan(900);
     for (const answer of answers) {
       expect(answer.status).toBe(200);
       expect(answer.headers.get('preference-applied')).toBe('wait=20');

@@ -17,6 +17,7 @@ export interface IntakeChanges {
   readonly limits?: Partial<WebhookSettings['limits']>;
   readonly config?: Partial<WebhookSettings>;
   readonly shops?: readonly Shop[];
+  readonly clock?: Clock;
   /** What the wall clock shows, instead of the time. */
   readonly wallMs?: number;
 }
@@ -47,7 +48,7 @@ export interface Answer {
 export async function startIntake(changes: IntakeChanges = {}): Promise<RunningIntake> {
   const outbox = await Outbox.open();
   let notifications = 0;
-  const clock: Clock = new SystemClock();
+  const clock: Clock = changes.clock ?? new SystemClock();
   if (changes.wallMs !== undefined) clock.wallMs = () => changes.wallMs ?? 0;
   const onAccepted = (): void => {
     notifications += 1;

@@ -168,8 +168,10 @@ describe('a connector under which nothing was delivered yet', () => {
   it('asks for the open orders once a claim, and not in the whole outbox', async () => {
     // With a question for each product, or a scan of all entries, one claim took 500 ms.
     const box = await boxOf(...Array.from({ length: 1000 }, (_, index) => ({ variant: `v${index}` })));
-    const started = performance.now();
+    // Processor time: other programs may keep this one waiting.
+    const before = process.cpuUsage();
     expect(await next(box)).not.toBeNull();
-    expect(performance.now() - started).toBeLessThan(200);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(200);
   });
 });

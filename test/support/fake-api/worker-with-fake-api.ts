@@ -142,7 +142,7 @@ export class WorkerWithFakeApi {
   }
 
   /** Resolves once it holds. Rejects, with the state of the outbox, when it does not come true in time. */
-  async until(holds: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  async until(holds: () => boolean | Promise<boolean>, timeoutMs = 55_000): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     while (!(await holds())) {
       if (performance.now() > deadline) throw new Error(await this.#late(timeoutMs));

@@ -64,67 +64,64 @@ function render(): string {
       `| \`${row}\` | ${meanings[row]} | ${columns.map((column) => cellText(decisionTable[row][column])).join(' | ')} |`,
   );
   const delays = Object.entries(schedules).map(
-    ([name, { stepsMs, spread }]) =>
-      `| ${name} | ${stepsMs.map((ms) => `${ms / 1000} s`).join(', ')} | ±${spread * 100} % |`,
+    ([name, { stepsMs, spread }]) => `- ${name}: ${stepsMs.map((ms) => ms / 1000).join(', ')} s (±${spread * 100} %)`,
   );
   return `# What each outcome does
 
-Generated from \`src/core/decision/decision-table.ts\`, which is what the worker runs on: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
+Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
 
-"Clean": the outcome of every earlier attempt of the entry is known. "Outcome unknown": an earlier attempt may have been
-processed, so no rejection proves anything.
+"Clean": the outcome of every earlier attempt of the entry is known. "Unknown": an earlier attempt may have been processed, so no rejection proves
+anything.
 
 | verdict | means |
 |---|---|
-| settle | the answer is believed: fulfilled, refunded, or placed, by the units that are there |
-| reject | a definite rejection, final; above the per-order limit the order is split, if it allows that |
-| wait | a definite rejection that may change with time; nothing was charged |
-| again | surely not processed: back to where it was, and the attempt does not count |
+| settle | the answer is believed: fulfilled, refunded, or placed, by its units |
+| reject | final; above the per-order limit the order is split, if it allows that |
+| wait | a rejection that may change with time; nothing was charged |
+| again | certainly not processed; the attempt does not count |
 | unknown | perhaps processed: looked up, then the same reference again |
-| resolve | a rejection that an earlier attempt may have caused: only a lookup after the settlement delay settles it |
+| resolve | an earlier attempt may have caused the rejection: only a lookup after the settlement delay settles it |
 | review | a person decides |
 
-| outcome | what came | purchase, clean | purchase, outcome unknown | cancel, clean | cancel, outcome unknown |
+| outcome | answer | purchase, clean | purchase, unknown | cancel, clean | cancel, unknown |
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
 ## When an entry with an unknown outcome is to be sent again
 
-The worker checks this in the claim that would send the entry, and again when a lookup answers
-(\`src/core/decision/resend.ts\`, \`src/core/decision/decide-lookup.ts\`). "Believed": the settlement delay is over, and a
-lookup of this kind has found an order before.
+Checked in the claim that would send it, and when a lookup answers (\`src/core/decision/resend.ts\`, \`src/core/decision/decide-lookup.ts\`).
+"Believed": the settlement delay is over, and a lookup of this kind has found an order before.
 
-| | lookups | no lookups |
+| | with lookups | without |
 |---|---|---|
 | in time, not found | the same reference again | the same reference again |
-| after \`not_after\`, not found, believed | \`expired\`: nothing was bought | review: the same reference could buy it late |
-| after \`not_after\`, not found, before the end of the settlement delay | looked up again at its end | review |
-| after \`not_after\`, not found, no lookup ever found an order | review | review |
-| after \`not_after\`, found | as the answer says, however late | |
-| after \`not_after\`, a cancel, not shown as cancelled | review: an order need not show what became of its eSIM | review |
+| after \`not_after\`, not found, believed | \`expired\` | review: the same reference could buy it late |
+| the same, before the end of the settlement delay | looked up again at its end | review |
+| the same, no lookup ever found an order | review | review |
+| after \`not_after\`, found | as the answer says | |
+| after \`not_after\`, a cancel, not shown as cancelled | review | review |
+| after \`not_after\`, a rejection that is believed | final | review |
 | past the reference expiry | looked up once more; review unless found | review |
-| after \`not_after\`, a rejection that is believed | final: not split, not from another balance, no waiting | review |
 
 ## When a lookup finds nothing
 
-An absence that would end an entry, or send it after a loss, is believed after the end of the settlement delay, when three
-lookups in a row say it (5 s and 15 s apart; a failed lookup between them counts neither way). Anything that is found starts
-the count again.
+An absence that would end an entry, or send it after a loss, is believed after the settlement delay, when three lookups in a row say it (5 s and 15 s apart; a failed
+lookup does not count). A find starts the count again.
 
 | | after one absence | after three |
 |---|---|---|
-| outcome unknown, nothing rejected, in time | the same reference again | |
-| outcome unknown, with a rejection that is not believed yet | looked up again | the rejection is believed |
-| outcome unknown, after \`not_after\` | looked up again | \`expired\` |
-| accepted (\`placed\`) | looked up again | review: the API accepted the order, but a lookup does not find it |
-| a cancel with an unknown outcome: the order of its eSIM | looked up again | review |
-| after a loss: its first replacement | looked up again | its own reference is sent, or looked up where that would end it; or review |
-| after a loss: an order of gift cards with \`split\` that was rejected, waits or is overdue | looked up again | review: parts of it may be bought |
+| unknown, nothing rejected, in time | the same reference again | |
+| unknown, with a rejection that is not believed yet | looked up again | the rejection is believed |
+| unknown, after \`not_after\` | looked up again | \`expired\` |
+| accepted (\`placed\`) | looked up again | review |
+| an unknown cancel: the order of its eSIM | looked up again | review |
+| after a loss: its first replacement | looked up again | its own reference is sent or looked up; or review |
+| after a loss: a \`split\` order that was rejected, waits or is overdue | looked up again | review: parts of it may be bought |
 | after a loss, a cancel: the order of its eSIM | the cancel is sent | |
 | past the reference expiry | review | |
 
-| delays | steps; the last repeats | spread |
-|---|---|---|
+Delays; the last step repeats:
+
 ${delays.join('\n')}
 `;
 }

@@ -5,7 +5,7 @@ import { readReferenceSecret } from '../config/reference-secret.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
-import { folderSinkName } from '../store/results/results.ts';
+import { folderSinkName } from '../store/results/due-results.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
 import { openStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
-import { folderSinkName } from '../store/results/results.ts';
+import { folderSinkName } from '../store/results/due-results.ts';
 import type { Delivery, Sink } from './delivery-loop.ts';
 import type { ResultFolder } from './result-folder.ts';
 

@@ -4,11 +4,10 @@ import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { Alerts } from './alerts/alerts.ts';
-import { LineTable } from './intake/accept-lines.ts';
-import { SqliteIntake } from './intake/sqlite-intake.ts';
+import { Intake } from './intake/intake.ts';
 import { SqliteOperator } from './operator/sqlite-operator.ts';
 import { OutboxReader } from './read/outbox-reader.ts';
-import { SqliteResults } from './results/sqlite-results.ts';
+import { Results } from './results/results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
 import { CodeReads } from './sealing/code-reads.ts';
 import { CodeRetention } from './sealing/code-retention.ts';
@@ -43,10 +42,10 @@ export interface StoreOptions {
 
 /** The outbox in one SQLite file, with this process as its only writer. */
 class SqliteStore implements Store {
-  readonly intake: SqliteIntake;
+  readonly intake: Intake;
   readonly storefronts: SqliteStorefronts;
   readonly submission: Submission;
-  readonly results: SqliteResults;
+  readonly results: Results;
   readonly operator: SqliteOperator;
   readonly times: StoredTimes;
   readonly sealing: Sealing;
@@ -74,15 +73,14 @@ class SqliteStore implements Store {
     this.#database = database;
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
-    this.results = new SqliteResults(outbox);
-    this.read = new OutboxReader(database, outbox);
+    this.results = new Results(outbox);
+    this.read = new OutboxReader(outbox);
     this.alerts = new Alerts(database);
     this.upkeep = new UpkeepResults(database);
     this.submission = new Submission(outbox);
-    const parts = { results: this.results, lines: new LineTable(outbox) };
-    this.intake = new SqliteIntake(outbox, parts);
-    this.storefronts = new SqliteStorefronts(outbox, parts);
-    this.operator = new SqliteOperator(outbox, parts);
+    this.intake = new Intake(outbox);
+    this.storefronts = new SqliteStorefronts(outbox);
+    this.operator = new SqliteOperator(outbox);
     this.times = new StoredTimes(database);
     this.sealing = new Sealing(outbox);
     this.codeReads = new CodeReads(outbox);

@@ -4,7 +4,7 @@ const claim = 'intake/folder/folder-intake.ts';
 const ingest = 'intake/folder/ingest-file.ts';
 const finish = 'intake/folder/finish-file.ts';
 const refunds = 'store/storefronts/shop-refunds.ts';
-const whole = 'store/intake/whole-requests.ts';
+const whole = 'store/intake/accept-request.ts';
 
 /** Bugs between what a shop sends and the outbox. */
 export const mutantsOfIntake: readonly Mutant[] = [
@@ -89,7 +89,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'a changed line of a file counts as known',
-    file: 'store/intake/accept-lines.ts',
+    file: 'store/intake/accept-batch.ts',
     changes: [
       [
         'if (known.fingerprint === fingerprintOf(line)) return { ...base',
@@ -107,8 +107,8 @@ export const mutantsOfIntake: readonly Mutant[] = [
     file: whole,
     changes: [
       [
-        '    if (first !== undefined) {\n',
-        "    if (first !== undefined) {\n      if (known.length === order.length) this.#lines.insertNew({ ...order[0], lineId: order[0].lineId + '-again' }, nowMs);\n",
+        '  if (first !== undefined) {\n',
+        "  if (first !== undefined) {\n    if (known.length === order.length) insertLines(outbox, [{ ...order[0], lineId: order[0].lineId + '-again' }], nowMs);\n",
       ],
     ],
   },
@@ -144,7 +144,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'a shop cancels an order that was sent',
-    file: 'store/intake/sqlite-intake.ts',
+    file: 'store/intake/intake.ts',
     changes: [
       [
         'const unsent = rows.filter((row) => isSurelyUnsent(this.#database, row));',

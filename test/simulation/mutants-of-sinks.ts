@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 const loop = 'results/delivery-loop.ts';
 const pause = 'results/sink-pause.ts';
 const callback = 'results/callback-sink.ts';
-const rows = 'store/results/sqlite-results.ts';
+const rows = 'store/results/results.ts';
 const woocommerce = 'storefronts/woocommerce/write-back.ts';
 const wooPlan = 'storefronts/woocommerce/plan-writes.ts';
 const shopify = 'storefronts/shopify/write-back.ts';
@@ -141,7 +141,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'what an endpoint has confirmed is forgotten',
     file: rows,
-    changes: [['      confirm(this.#database).run(confirmed);\n', '      void confirmed;\n']],
+    changes: [['confirm(this.#database).run(confirmed)', 'void confirmed']],
   },
   {
     name: 'a result is delivered twice at a time',

@@ -178,7 +178,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the reference depends on the row, not on the order',
-    file: 'store/intake/accept-lines.ts',
+    file: 'store/intake/new-lines.ts',
     changes: [['generation: 0,', 'generation: requestId % 3,']],
   },
   {

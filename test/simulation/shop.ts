@@ -1,5 +1,5 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import type { IntakeBatch } from '../../src/store/intake/intake.ts';
+import type { IntakeBatch } from '../../src/store/intake/accept-batch.ts';
 import type { ResultsDisk } from './results-disk.ts';
 import { cancelLine, plainLine, topupLine, type RunPlan } from './run-plan.ts';
 import type { SimWorker } from './sim-worker.ts';

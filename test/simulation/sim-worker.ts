@@ -10,7 +10,7 @@ import { usualTries } from '../../src/core/decision/settlement.ts';
 import { ContinuousClock } from '../../src/ops/system-clock.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
-import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/intake.ts';
+import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/accept-batch.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';

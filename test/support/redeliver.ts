@@ -1,4 +1,4 @@
-import type { Redelivery } from '../../src/store/results/results.ts';
+import type { Redelivery } from '../../src/store/results/redelivery.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** Has results delivered again, as a person does who asks for it. */

@@ -4,7 +4,7 @@ import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import { folderSinkName } from '../../store/results/results.ts';
+import { folderSinkName } from '../../store/results/due-results.ts';
 import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';

@@ -6,7 +6,7 @@ import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
-import type { Rejection } from '../../store/intake/intake.ts';
+import type { Rejection } from '../../store/intake/rejections.ts';
 import type { AttemptDetail } from '../../store/read/call-log.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { PageRequest } from '../../store/read/page.ts';

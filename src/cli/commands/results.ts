@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { Redelivery } from '../../store/results/results.ts';
+import type { Redelivery } from '../../store/results/redelivery.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { writeAnswer, sayWhatTakesLong } from '../output.ts';

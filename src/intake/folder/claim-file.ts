@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { access, constants, link, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncFolder } from '../../ops/files.ts';
-import type { OrderFiles } from '../../store/intake/intake.ts';
+import type { OrderFiles } from '../../store/intake/files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
 import type { InboxFile } from './inbox.ts';

@@ -1,4 +1,5 @@
-import type { FileRow, Rejection } from '../../store/intake/intake.ts';
+import type { FileRow } from '../../store/intake/files.ts';
+import type { Rejection } from '../../store/intake/rejections.ts';
 import type { DocumentError } from '../orders/document-error.ts';
 
 /** A report lists at most this many lines; the outbox has all of them. */

@@ -1,7 +1,8 @@
 import { type FileHandle, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FileRow, IntakeBatch } from '../../store/intake/intake.ts';
+import type { FileRow } from '../../store/intake/files.ts';
+import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';

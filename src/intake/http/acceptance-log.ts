@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AcceptedOrder } from '../../store/intake/intake.ts';
+import type { AcceptedOrder } from '../../store/intake/accept-request.ts';
 
 /** The orders of one caller that were accepted since the last log line. */
 interface Counts {

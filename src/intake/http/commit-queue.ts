@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import type { Intake, RequestOutcome, WholeRequest } from '../../store/intake/intake.ts';
+import type { Intake } from '../../store/intake/intake.ts';
+import type { RequestOutcome, WholeRequest } from '../../store/intake/accept-request.ts';
 import { isDiskFull } from '../../ops/disk-guard.ts';
 import { Refusal } from './problem.ts';
 

@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { WholeRequest } from '../../store/intake/intake.ts';
+import type { WholeRequest } from '../../store/intake/accept-request.ts';
 import { isObject } from '../orders/check-line.ts';
 import { type FoundOrder, checkOrder } from '../orders/check-order.ts';
 import { type Problem, shownValue } from '../orders/checked-line.ts';
@@ -61,7 +61,7 @@ function readLines(
 ): DocumentMistake[] {
   const problems = new Set<Problem>();
   for (const checked of checkOrder(order, { source: defaultSource })) {
-    if (checked.kind === 'line') lines.push({ ...checked.line, lineNumber: null });
+    if (checked.kind === 'line') lines.push(checked.line);
     // Each line of an order has the problems of the order itself, too: they are kept once.
     else for (const problem of checked.problems) problems.add(problem);
   }

@@ -1,113 +1,179 @@
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import { productOf } from '../../core/order/purchase.ts';
-import type { Sqlite } from '../sqlite/database.ts';
-import type { IntakeBatch } from './intake.ts';
-
-type NewRejection = IntakeBatch['rejections'][number];
-
-/** When, and from which file, lines came in. */
-export type Arrival = Pick<IntakeBatch, 'nowMs' | 'fileId'>;
+import { resultChanged } from '../results/due-results.ts';
+import { indexOrder } from '../search/record-words.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { countReceived, requestOf } from './requests.ts';
 
 /**
- * The lines that were not accepted, and the flags of storefront orders. One is corrected when its line comes again and is
- * accepted; every other one stays open for a person. Every method is called inside a transaction.
+ * A line that was not accepted, or a flag on a shop's order, which comes from no file. It is corrected when its line comes
+ * again and is accepted; every other one stays open for a person.
  */
-export class RejectionTable {
-  readonly #statements;
+export interface Rejection {
+  readonly lineNumber: number | null;
+  readonly source: string | null;
+  readonly orderId: string | null;
+  readonly lineId: string | null;
+  /** What the line names to buy, where that can be read: by it a line whose id was wrong is found again. */
+  readonly product?: string | null;
+  /** A stable name of the rule's kind, for example `invalid_field`, `unknown_field`, `conflict`. */
+  readonly code: string;
+  readonly field: string | null;
+  readonly rule: string;
+  /** The value that was found, cut to a limit; null when there is none. */
+  readonly value: string | null;
+  readonly createdAtMs: number;
+}
 
-  constructor(database: Sqlite) {
-    this.#statements = {
-      insert: database.prepare(
-        `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, product, code, field, rule, value, created_at_ms)
-         VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :product, :code, :field, :rule, :value, :nowMs)
-         ON CONFLICT DO NOTHING`,
-      ),
-      findFlag: database.prepare<unknown[], { id: number; isOver: number }>(
-        `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
-         AND code = :code AND rule = :rule`,
-      ),
-      // It happened again, so an earlier acknowledgement does not cover it.
-      reopen: database.prepare(
-        'UPDATE rejections SET taken_back = 0, corrected_at_ms = NULL, acknowledged_at_ms = NULL WHERE id = ?',
-      ),
-      // Whether it was paid or closed last, nobody knows: only a person ends that.
-      takeBack: database.prepare(
-        `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
-         AND line_id IS :lineId AND taken_back = 0
-         AND code NOT IN ('conflict', 'paid_and_closed', 'paid_and_deleted', 'two_states_in_one_second')`,
-      ),
-      countFlags: database
-        .prepare<[string, string], number>(
-          `SELECT count(*) FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
-           AND corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL`,
-        )
-        .pluck(),
-      remove: database.prepare<[number]>('DELETE FROM rejections WHERE id = ?'),
-      correctById: database
-        .prepare<Record<string, unknown>, string | null>(
-          `UPDATE rejections SET corrected_at_ms = :nowMs
-           WHERE source = :source AND order_id = :orderId AND line_id = :lineId AND corrected_at_ms IS NULL
-             AND code <> 'conflict' AND code <> 'duplicate_line' AND (file_id IS NULL OR file_id IS NOT :fileId)
-           RETURNING file_id`,
-        )
-        .pluck(),
-      // One of each earlier file, because the new line is one line of it. One that names its product comes first.
-      correctByProduct: database.prepare(
-        `UPDATE rejections SET corrected_at_ms = :nowMs WHERE id IN (
-           SELECT id FROM (
-             SELECT id, row_number() OVER (PARTITION BY file_id ORDER BY product IS NULL, id) AS place FROM rejections
-             WHERE source = :source AND order_id = :orderId AND (line_id IS NULL OR code = 'duplicate_line')
-               AND (product IS NULL OR product = :product) AND corrected_at_ms IS NULL
-               AND file_id IS NOT NULL AND file_id IS NOT :fileId
-               AND file_id NOT IN (SELECT value FROM json_each(:filesById)))
-           WHERE place = 1)`,
-      ),
-    };
-  }
+export type NewRejection = Omit<Rejection, 'createdAtMs'>;
 
-  /** Returns whether it is new: a file that is read again brings its rejections again. */
-  record(rejection: NewRejection, { nowMs, fileId }: Arrival): boolean {
-    const { product = null } = rejection;
-    return this.#statements.insert.run({ ...rejection, product, fileId, nowMs }).changes === 1;
-  }
+/** When, and from which file, lines came in. */
+export interface Arrival {
+  readonly nowMs: number;
+  readonly fileId: string | null;
+}
 
-  /** Finds what is flagged about an order, and opens it again where the shop had taken it back or corrected it meanwhile. */
-  reopenFlag(rejection: NewRejection): 'unknown' | 'open' | 'reopened' {
-    const flag = this.#statements.findFlag.get(rejection);
-    if (flag === undefined) return 'unknown';
-    if (flag.isOver === 0) return 'open';
-    this.#statements.reopen.run(flag.id);
-    return 'reopened';
-  }
+/** What a flag is about: a line of a shop's order; a null line id: the order as a whole. */
+interface Subject {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string | null;
+}
 
-  /** The shop took back what was flagged and not bought: nobody waits for it. A null line id: its order as a whole. */
-  takeBack(subject: { source: string; orderId: string; lineId: string | null }): void {
-    this.#statements.takeBack.run(subject);
-  }
+export const rejectionColumns = `line_number AS lineNumber, source, order_id AS orderId, line_id AS lineId, code, field,
+  rule, value, created_at_ms AS createdAtMs`;
 
-  /** How many flags of a shop's order stand in the attention list. */
-  countFlags(source: string, orderId: string): number {
-    return this.#statements.countFlags.get(source, orderId) ?? 0;
-  }
+const insert = statementOf<NewRejection & Arrival, never>(
+  `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, product, code, field, rule, value, created_at_ms)
+   VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :product, :code, :field, :rule, :value, :nowMs)
+   ON CONFLICT DO NOTHING`,
+);
+const correctById = columnOf<Subject & Arrival, string | null>(
+  `UPDATE rejections SET corrected_at_ms = :nowMs
+   WHERE source = :source AND order_id = :orderId AND line_id = :lineId AND corrected_at_ms IS NULL
+     AND code <> 'conflict' AND code <> 'duplicate_line' AND (file_id IS NULL OR file_id IS NOT :fileId)
+   RETURNING file_id`,
+);
+// One of each earlier file, because the new line is one line of it. One that names its product comes first.
+const correctByProduct = statementOf<Subject & Arrival & { product: string | null; filesById: string }, never>(
+  `UPDATE rejections SET corrected_at_ms = :nowMs WHERE id IN (
+     SELECT id FROM (
+       SELECT id, row_number() OVER (PARTITION BY file_id ORDER BY product IS NULL, id) AS place FROM rejections
+       WHERE source = :source AND order_id = :orderId AND (line_id IS NULL OR code = 'duplicate_line')
+         AND (product IS NULL OR product = :product) AND corrected_at_ms IS NULL
+         AND file_id IS NOT NULL AND file_id IS NOT :fileId
+         AND file_id NOT IN (SELECT value FROM json_each(:filesById)))
+     WHERE place = 1)`,
+);
 
-  /** Removes a flag whose cause the shop has corrected. */
-  remove(id: number): void {
-    this.#statements.remove.run(id);
-  }
+/** Returns whether it is new: a file that is read again brings its rejections again. Called inside a transaction. */
+export function recordRejection(database: Sqlite, rejection: NewRejection, { nowMs, fileId }: Arrival): boolean {
+  const { product = null } = rejection;
+  return insert(database).run({ ...rejection, product, fileId, nowMs }).changes === 1;
+}
 
-  /**
-   * A line of an order was accepted for the first time, which corrects the earlier rejection of its id. A line whose id
-   * could not be read, or was that of another line, is corrected by a new line of the same product from a later file; if
-   * its product could not be read either, by any new line. One new line corrects one line of a file.
-   */
-  correct(line: AcceptableLine, arrival: Arrival): void {
-    const { source, orderId, lineId } = line;
-    const accepted = { source, orderId, ...arrival };
-    const files = this.#statements.correctById.all({ ...accepted, lineId }).filter((fileId) => fileId !== null);
-    this.#statements.correctByProduct.run({
-      ...accepted,
-      product: productOf(line),
-      filesById: JSON.stringify(files),
-    });
+/** Records a rejection, and reports it to the shop. Returns whether it is new. Called inside a transaction. */
+export function reject(
+  outbox: Outbox,
+  rejection: NewRejection,
+  arrival: Arrival,
+  metadata: AcceptableLine['metadata'] = {},
+): boolean {
+  const { database } = outbox;
+  if (!recordRejection(database, rejection, arrival)) return false;
+  const { source, orderId } = rejection;
+  if (source === null || orderId === null) return true;
+  const request = requestOf(outbox, { source, orderId }, arrival.nowMs, metadata);
+  countReceived(database, [request], arrival.nowMs);
+  if (request.newMetadata !== null) indexOrder(database, request.requestId, request.newMetadata);
+  resultChanged(outbox, request.requestId, arrival.nowMs);
+  return true;
+}
+
+/**
+ * A line of an order was accepted for the first time, which corrects the earlier rejection of its id. A line whose id
+ * could not be read, or was that of another line, is corrected by a new line of the same product from a later file; if
+ * its product could not be read either, by any new line. One new line corrects one line of a file. Called inside a transaction.
+ */
+export function correctRejections(database: Sqlite, line: AcceptableLine, arrival: Arrival): void {
+  const { source, orderId, lineId } = line;
+  const { nowMs, fileId } = arrival;
+  const accepted = { source, orderId, lineId, nowMs, fileId };
+  const files = correctById(database)
+    .all(accepted)
+    .filter((file) => file !== null);
+  correctByProduct(database).run({ ...accepted, product: productOf(line), filesById: JSON.stringify(files) });
+}
+
+/** At most this many flags are kept for one order of a shop. */
+const flagsPerOrder = 100;
+
+/** Stands for the flags of an order that are not listed any more. */
+export const tooManyFlags = {
+  lineNumber: null,
+  lineId: null,
+  code: 'too_many_flags',
+  field: null,
+  rule: `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
+  value: null,
+} as const;
+
+const findFlag = statementOf<NewRejection, { id: number; isOver: number }>(
+  `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections
+   WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId AND code = :code AND rule = :rule`,
+);
+// It happened again, so an earlier acknowledgement does not cover it.
+const reopen = statementOf<[number], never>(
+  'UPDATE rejections SET taken_back = 0, corrected_at_ms = NULL, acknowledged_at_ms = NULL WHERE id = ?',
+);
+const countFlags = columnOf<[string, string], number>(
+  `SELECT count(*) FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+   AND corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL`,
+);
+// Whether it was paid or closed last, nobody knows: only a person ends that.
+const takeBack = statementOf<Subject, never>(
+  `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
+   AND line_id IS :lineId AND taken_back = 0
+   AND code NOT IN ('conflict', 'paid_and_closed', 'paid_and_deleted', 'two_states_in_one_second')`,
+);
+const remove = statementOf<[number], never>('DELETE FROM rejections WHERE id = ?');
+
+/**
+ * Flags something about an order for review, unless it is flagged already. An order that was not known gets the metadata,
+ * by which people find it. Returns whether it was not flagged. Called inside a transaction.
+ */
+export function flagOnce(
+  outbox: Outbox,
+  flagged: NewRejection & { source: string; orderId: string },
+  nowMs: number,
+  metadata: AcceptableLine['metadata'] = {},
+): boolean {
+  const { database } = outbox;
+  const flag = findFlag(database).get(flagged);
+  if (flag !== undefined) {
+    // The shop had taken it back or corrected it meanwhile.
+    if (flag.isOver === 1) reopen(database).run(flag.id);
+    return flag.isOver === 1;
   }
+  const { source, orderId, code } = flagged;
+  if (code !== tooManyFlags.code && (countFlags(database).get(source, orderId) ?? 0) >= flagsPerOrder) {
+    return flagOnce(outbox, { ...tooManyFlags, source, orderId }, nowMs);
+  }
+  return reject(outbox, flagged, { nowMs, fileId: null }, metadata);
+}
+
+/** The shop took back what was flagged and not bought: nobody waits for it. Called inside a transaction. */
+export function takeBackFlags(database: Sqlite, subject: Subject): void {
+  takeBack(database).run(subject);
+}
+
+/** Removes flags of an order whose causes the shop has corrected. Called inside a transaction. */
+export function withdrawFlags(
+  outbox: Outbox,
+  order: { source: string; orderId: string; nowMs: number },
+  ids: readonly number[],
+): void {
+  for (const id of ids) remove(outbox.database).run(id);
+  if (ids.length > 0) resultChanged(outbox, requestOf(outbox, order, order.nowMs).requestId, order.nowMs);
 }

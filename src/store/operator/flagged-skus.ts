@@ -1,7 +1,7 @@
+import { insertLines } from '../intake/new-lines.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { purchaseOf } from '../../core/order/purchase.ts';
-import type { LineTable } from '../intake/accept-lines.ts';
-import type { AcceptedLine } from '../intake/intake.ts';
+import type { AcceptedLine } from '../intake/accept-batch.ts';
 import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { ChangedLines, whyChanged, type Left } from '../storefronts/changed-lines.ts';
@@ -21,16 +21,14 @@ interface KeptLine {
 /** Orders lines of shops that were flagged because of their SKU. Every method is called inside a transaction. */
 export class FlaggedSkus {
   readonly #database: Sqlite;
-  readonly #lines: LineTable;
   readonly #outbox: Outbox;
   readonly #changed: ChangedLines;
   readonly #known;
   readonly #entriesOf;
 
-  constructor(outbox: Outbox, parts: { lines: LineTable }) {
+  constructor(outbox: Outbox) {
     const { database } = outbox;
     this.#database = database;
-    this.#lines = parts.lines;
     this.#outbox = outbox;
     this.#changed = new ChangedLines(database);
     this.#entriesOf = database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ?');
@@ -67,9 +65,9 @@ export class FlaggedSkus {
       });
     }
     // This corrects the flag: it leaves the attention list.
-    const accepted = this.#lines.insertNew({ ...line, lineNumber: null }, nowMs);
+    const [reference = ''] = insertLines(this.#outbox, [line], nowMs).references;
     this.#holdIfChanged(flag, sku, nowMs);
-    const detail = { id, line_id: lineId, reference: accepted.reference, orders: purchaseOf(line) };
+    const detail = { id, line_id: lineId, reference, orders: purchaseOf(line) };
     recordAudit(this.#database, {
       actor,
       reason,
@@ -78,7 +76,7 @@ export class FlaggedSkus {
       subject: `${source}/${orderId}`,
       detail,
     });
-    return accepted;
+    return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
   }
 
   /** It may stand for a line of the same SKU that vanished and was bought: then a person decides. */

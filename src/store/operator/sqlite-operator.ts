@@ -8,7 +8,7 @@ import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { liftShopHold, makeOwnPurchase, whyVanished } from '../submission/shop-holds.ts';
-import { beginAfterLoss, purchaseFactsOf } from '../submission/after-loss.ts';
+import { beginAfterLoss, purchaseFactsOf, type AfterLossRequest } from '../submission/after-loss.ts';
 import { connectorUnproven, proveConnector } from '../submission/connector-canary.ts';
 import { applyCommand } from '../submission/entry-changes.ts';
 import { entryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
@@ -18,11 +18,9 @@ import { settlementDelayLeftOf } from '../submission/settlement-delays.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { auditedFields, auditedResolution } from './audited-fields.ts';
 import { actOnEach, notFitting } from './act-on-each.ts';
-import type { LineTable } from '../intake/accept-lines.ts';
-import type { AcceptedLine } from '../intake/intake.ts';
+import type { AcceptedLine } from '../intake/accept-batch.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
-import type { Redelivery } from '../results/results.ts';
-import type { SqliteResults } from '../results/sqlite-results.ts';
+import { type Redelivery, redeliver } from '../results/redelivery.ts';
 import { FlaggedSkus } from './flagged-skus.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type {
@@ -35,24 +33,21 @@ import type {
   Operator,
   TakeFlaggedRequest,
 } from './operator.ts';
-import type { AfterLossRequest } from '../submission/after-loss.ts';
 
 /** Reads, judges, writes and records what a person decided, in one transaction. */
 export class SqliteOperator implements Operator {
   readonly #database: Sqlite;
   readonly #outbox: Outbox;
-  readonly #results: SqliteResults;
   readonly #acknowledgements: Acknowledgements;
   readonly #flaggedSkus: FlaggedSkus;
   readonly #statements;
 
-  constructor(outbox: Outbox, parts: { results: SqliteResults; lines: LineTable }) {
+  constructor(outbox: Outbox) {
     const { database } = outbox;
     this.#database = database;
     this.#outbox = outbox;
-    this.#results = parts.results;
     this.#acknowledgements = new Acknowledgements(database);
-    this.#flaggedSkus = new FlaggedSkus(outbox, parts);
+    this.#flaggedSkus = new FlaggedSkus(outbox);
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       others: database.prepare<[number, number]>(
@@ -150,7 +145,7 @@ export class SqliteOperator implements Operator {
     const request = checkedAuditedRequest(given);
     const { which, afterId, nowMs } = request;
     return inTransaction(this.#database, () => {
-      const done = this.#results.redeliver(which, afterId, nowMs);
+      const done = redeliver(this.#outbox, which, afterId, nowMs);
       const { source, orderId } = which;
       const subject = source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
       const detail = { ...which, after_id: afterId, due: done.due };

@@ -1,5 +1,5 @@
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
-import { never } from '../results/sink-states.ts';
+import { neverMs } from '../results/due-results.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readStateCounts } from '../sqlite/entry-counts.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
@@ -14,9 +14,9 @@ export interface Backlog {
 
 const openStates: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unknown', 'placed'];
 
-/** A delivery that was given up is due never. */
+/** A delivery that was given up is due neverMs. */
 const countDueDeliveries = statementOf<[], { count: number }>(
-  `SELECT count(*) AS count FROM deliveries WHERE done_version < due_version AND due_at_ms < ${never}`,
+  `SELECT count(*) AS count FROM deliveries WHERE done_version < due_version AND due_at_ms < ${neverMs}`,
 );
 const selectOldest = openStates.map((state) =>
   statementOf<[string], { at: number }>(

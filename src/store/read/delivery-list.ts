@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { never } from '../results/sink-states.ts';
+import { neverMs } from '../results/due-results.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
 /** The write-back of a result to one sink, which has not succeeded yet. */
@@ -33,7 +33,7 @@ const columns = `d.request_id AS requestId, r.source, r.order_id AS orderId, d.s
 
 /** The open ones of one sink: that is how their index is ordered. */
 export const openDeliveriesSql = `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
-  WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${never}
+  WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${neverMs}
     AND (d.due_at_ms, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_at_ms, d.request_id LIMIT :limit`;
 
 export const givenUpDeliveriesSql = `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
@@ -79,7 +79,7 @@ export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: P
     ],
     rowOf: ({ dueMs, givenUpMs, ...delivery }) => ({
       ...delivery,
-      dueAt: dueMs < never ? isoTime(dueMs) : null,
+      dueAt: dueMs < neverMs ? isoTime(dueMs) : null,
       givenUpAt: givenUpMs === null ? null : isoTime(givenUpMs),
     }),
   });
@@ -120,7 +120,7 @@ export interface PausedSink {
 export const mostWaitingCounted = 100_000;
 
 const dueAt = (sink: string) => `(SELECT count(*) FROM (SELECT 1 FROM deliveries d
-  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${never} LIMIT +?))`;
+  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${neverMs} LIMIT +?))`;
 const countDue = statementOf<[string, number], { due: number }>(`SELECT ${dueAt('+?')} AS due`);
 const selectPauses = statementOf<[number], PausedSink>(
   `SELECT sink, reason, message, since_ms AS sinceMs, probe_at_ms AS probeAtMs, ${dueAt('p.sink')} AS waiting

@@ -1,8 +1,7 @@
 import { dirname } from 'node:path';
 import { SealKeys } from '../../core/sealing/seal-keys.ts';
 import { countRedelivery } from '../results/redelivery.ts';
-import { readResultDocument, type ResultParts } from '../results/result-reader.ts';
-import { resultFileOf } from '../results/result-name.ts';
+import { readResult, type ResultSource, resultFileOf } from '../results/result-reader.ts';
 import { readSealUsage } from '../sealing/sealing.ts';
 import { SealedUnits } from '../sqlite/sealed-units.ts';
 import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
@@ -27,7 +26,7 @@ import { readTimeline } from './timeline.ts';
 /** Reads the outbox for people. Writes nothing, so it may read a database that another process is writing to. */
 export class OutboxReader {
   readonly #database: Sqlite;
-  readonly #shown: ResultParts;
+  readonly #source: ResultSource;
 
   readonly listOrders = this.#bind(listOrders);
   readonly showOrder = this.#bind(showOrder);
@@ -62,13 +61,13 @@ export class OutboxReader {
   readonly flaggedSku = this.#bind(readFlaggedSku);
   readonly sealUsage = this.#bind(readSealUsage);
 
-  constructor(database: Sqlite, shown: ResultParts) {
-    this.#database = database;
-    this.#shown = shown;
+  constructor(source: ResultSource) {
+    this.#database = source.database;
+    this.#source = source;
   }
 
-  resultDocument(requestId: number): Pick<ReturnType<typeof readResultDocument>, 'version' | 'document'> {
-    return readResultDocument(this.#database, requestId, this.#shown);
+  resultDocument(requestId: number): Pick<ReturnType<typeof readResult>, 'version' | 'document'> {
+    return readResult(this.#source, requestId);
   }
 
   /** What decides when entries are sent. */
@@ -95,7 +94,7 @@ export function openReader(path: string): OutboxReader & { close(): void } {
     // Who only reads has no key: no code leaves the outbox without an audit entry.
     const units = new SealedUnits(new SealKeys([]));
     const sandbox = readMeta(database, 'upstream') === 'sandbox';
-    return Object.assign(new OutboxReader(database, { units, sandbox }), { close: () => void database.close() });
+    return Object.assign(new OutboxReader({ database, units, sandbox }), { close: () => void database.close() });
   } catch (error) {
     database.close();
     throw error;

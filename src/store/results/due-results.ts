@@ -1,61 +1,92 @@
-import { statementOf } from '../sqlite/database.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import { folderSinkName } from './results.ts';
-import { markCsvFilesDue } from './sqlite-csv-files.ts';
 
-/** The new version of a request, and its source. */
+// The result of an order has a version, `requests.version`: it rises when the result changes, and when the same result is to
+// be delivered again. `requests.updated_at_ms` is the time of the last change. A delivery brings the result to one sink:
+// `due_version` is the version that the sink must get, `done_version` the one that it got last, so the delivery is due while
+// it is lower. A row is made for each sink of the source at the first change.
+
+/** The sink of the folder of results. */
+export const folderSinkName = 'folder';
+
+/** A due time later than any: the delivery failed for good, or waits for a change. */
+export const neverMs = 9_000_000_000_000_000;
+
 interface NewVersion {
   readonly version: number;
   readonly source: string;
 }
 
-const touch = statementOf<[number, number], NewVersion>(
-  'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version, source',
-);
-const bumpVersion = statementOf<[number], NewVersion>(
-  'UPDATE requests SET version = version + 1 WHERE id = ? RETURNING version, source',
+const raiseVersion = statementOf<[changedMs: number | null, requestId: number], NewVersion>(
+  `UPDATE requests SET version = version + 1, updated_at_ms = coalesce(?, updated_at_ms) WHERE id = ?
+   RETURNING version, source`,
 );
 const hasDelivery = statementOf<[number], unknown>('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1');
-const setDue = statementOf<[number, string, number, number], never>(
+const makeDue = statementOf<[number, string, number, number], never>(
   `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
    ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
      given_up_at_ms = NULL`,
 );
-/** What a sink has confirmed is told again. */
 const forgetConfirmed = statementOf<[number, string], never>(
   `UPDATE deliveries SET confirmed_events = json_object('replays', coalesce(confirmed_events ->> 'replays', 0) + 1)
    WHERE request_id = ? AND sink = ?`,
 );
 
-/** The result of a request has changed: every sink of its source gets it. Called inside the transaction of the change. */
+// What a file is looked up by has an index each: OR uses both.
+const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>(
+  `UPDATE csv_files SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL
+   WHERE file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
+     OR id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)`,
+);
+
+/** The result of an order has changed: every sink of its source gets it. Called inside the transaction of the change. */
 export function resultChanged(outbox: Outbox, requestId: number, nowMs: number): void {
-  const changed = touch(outbox.database).get(nowMs, requestId);
-  if (changed !== undefined) makeDue(outbox, requestId, changed, nowMs);
+  const changed = raiseVersion(outbox.database).get(nowMs, requestId);
+  if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, nowMs);
 }
 
 /** Makes the same result due again, where there was one, at one sink or at all. Called inside a transaction. */
 export function repeatResult(outbox: Outbox, requestId: number, nowMs: number, only?: string): void {
-  if (hasDelivery(outbox.database).get(requestId) === undefined) return;
-  const repeated = bumpVersion(outbox.database).get(requestId);
+  const { database } = outbox;
+  if (hasDelivery(database).get(requestId) === undefined) return;
+  const repeated = raiseVersion(database).get(null, requestId);
   if (repeated === undefined) return;
-  for (const sink of makeDue(outbox, requestId, repeated, nowMs, only)) {
-    forgetConfirmed(outbox.database).run(requestId, sink);
-  }
+  // What a sink has confirmed is told again.
+  for (const sink of makeDeliveriesDue(outbox, requestId, repeated, nowMs, only))
+    forgetConfirmed(database).run(requestId, sink);
 }
 
 /** Returns the sinks at which it is due now. */
-function makeDue(
+function makeDeliveriesDue(
   { database, sinks }: Outbox,
   requestId: number,
   { version, source }: NewVersion,
   nowMs: number,
   only?: string,
 ): readonly string[] {
-  // They stand in the same folder.
-  if (only === undefined || only === folderSinkName) markCsvFilesDue(database, requestId, nowMs);
+  // CSV results stand in the folder of results.
+  if (only === undefined || only === folderSinkName) makeCsvFilesDue(database).run({ requestId, nowMs });
   const due = sinks.filter(
     ({ name, sources }) => (sources === null || sources.includes(source)) && (only === undefined || name === only),
   );
-  for (const { name } of due) setDue(database).run(requestId, name, version, nowMs);
+  for (const { name } of due) makeDue(database).run(requestId, name, version, nowMs);
   return due.map(({ name }) => name);
+}
+
+const isNeeded = statementOf<{ requestId: number; beforeMs: number }, unknown>(
+  `SELECT 1 WHERE EXISTS (
+     SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = :requestId
+       AND (e.state NOT IN ('fulfilled', 'refunded', 'rejected', 'expired', 'cancelled')
+         OR (e.units_missing > 0 AND e.acknowledged_at_ms IS NULL)))
+   OR NOT EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId)
+   OR EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId
+       AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))
+   OR EXISTS (SELECT 1 FROM csv_files c WHERE c.given_up_at_ms IS NULL AND (c.done_version < c.due_version OR c.done_at_ms >= :beforeMs)
+       AND (c.file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
+         OR c.id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)))`,
+);
+
+/** Whether something of an order is open, or was not delivered everywhere before a time: a later result must be complete. */
+export function isResultNeeded(database: Sqlite, requestId: number, beforeMs: number): boolean {
+  return isNeeded(database).get({ requestId, beforeMs }) !== undefined;
 }

@@ -1,6 +1,20 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { Redelivery } from './results.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { repeatResult } from './due-results.ts';
+import { readResult, shreddedError } from './result-reader.ts';
+
+/** Which results a person wants delivered again: those that fit everything that is given. */
+export interface Redelivery {
+  readonly sink?: string | undefined;
+  readonly source?: string | undefined;
+  readonly orderId?: string | undefined;
+  /** Results that changed last in this time, in ms; the end is not included. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** Only where the delivery was given up. */
+  readonly givenUp?: boolean | undefined;
+}
 
 /** So many requests are looked at in one step: the worker does nothing else meanwhile. */
 const requestsAtOnce = 1000;
@@ -17,8 +31,11 @@ const selectStep = statementOf<Values & { afterId: number }, { id: number; fits:
   `SELECT r.id, ${fits} AS fits FROM requests r
    WHERE r.id > :afterId AND (:orderId IS NULL OR r.order_id = :orderId) ORDER BY r.id LIMIT ${requestsAtOnce}`,
 );
-const countAll = statementOf<Values, { count: number }>(
-  `SELECT count(*) AS count FROM requests r WHERE (:orderId IS NULL OR r.order_id = :orderId) AND ${fits}`,
+const countAll = columnOf<Values, number>(
+  `SELECT count(*) FROM requests r WHERE (:orderId IS NULL OR r.order_id = :orderId) AND ${fits}`,
+);
+const hasShredded = statementOf<[number], unknown>(
+  'SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? AND e.shredded_at_ms IS NOT NULL LIMIT 1',
 );
 
 function valuesOf({ sink, source, orderId, sinceMs, untilMs, givenUp }: Redelivery) {
@@ -32,26 +49,37 @@ function valuesOf({ sink, source, orderId, sinceMs, untilMs, givenUp }: Redelive
   };
 }
 
-/** The requests of one step, and where the next step continues; null: there is none. */
-export function readRedeliveryStep(
-  database: Sqlite,
+/**
+ * Makes the next results of a redelivery due again, at one sink or at all of their source; not those whose codes were
+ * shredded. Called inside a transaction. Returns how many, and where the next step continues; null: there is none.
+ * @throws OrderSyncError INVALID_INPUT; REFUSED when all of one order were shredded
+ */
+export function redeliver(
+  outbox: Outbox,
   which: Redelivery,
   afterId: number,
-): { readonly ids: readonly number[]; readonly nextId: number | null } {
+  nowMs: number,
+): { readonly due: number; readonly nextId: number | null } {
+  const { database } = outbox;
+  checkSink(outbox, which);
   const rows = selectStep(database).all({ ...valuesOf(which), afterId });
   const ids = rows.filter((row) => row.fits === 1).map(({ id }) => id);
-  return { ids, nextId: rows.length < requestsAtOnce ? null : (rows.at(-1)?.id ?? null) };
+  const repeated = ids.filter((id) => hasShredded(database).get(id) === undefined);
+  const [first] = ids;
+  if (first !== undefined && repeated.length === 0 && which.orderId !== undefined)
+    throw shreddedError(readResult(outbox, first).document);
+  for (const id of repeated) repeatResult(outbox, id, nowMs, which.sink);
+  return { due: repeated.length, nextId: rows.length < requestsAtOnce ? null : (rows.at(-1)?.id ?? null) };
+}
+
+function checkSink({ sinks }: Outbox, { sink }: Redelivery): void {
+  if (sink === undefined || sinks.some(({ name }) => name === sink)) return;
+  throw new OrderSyncError('INVALID_INPUT', `No sink is called "${sink}"`, {
+    hint: `the configured sinks: ${sinks.map(({ name }) => name).join(', ')}`,
+  });
 }
 
 /** How many results would be delivered again. */
 export function countRedelivery(database: Sqlite, which: Redelivery): number {
-  return countAll(database).get(valuesOf(which))?.count ?? 0;
-}
-
-/** @throws OrderSyncError INVALID_INPUT when no such sink is configured */
-export function checkSink(sink: string, configured: readonly string[]): void {
-  if (configured.includes(sink)) return;
-  throw new OrderSyncError('INVALID_INPUT', `No sink is called "${sink}"`, {
-    hint: `the configured sinks: ${configured.join(', ')}`,
-  });
+  return countAll(database).get(valuesOf(which)) ?? 0;
 }

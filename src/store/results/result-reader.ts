@@ -2,10 +2,11 @@ import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
-import { assert } from '../../core/order-sync-error.ts';
+import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import {
   lineStateOf,
   orderStateOf,
+  resultFileName,
   type ResultDocument,
   type ResultEntry,
   type ResultLine,
@@ -13,15 +14,21 @@ import {
 import type { OrderedEntries, OrderedEntry } from '../../core/result/delivered-lines.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { readRejectedLines } from './rejected-lines.ts';
-import type { SealedUnits } from '../sqlite/sealed-units.ts';
 import { recordFrom, textsFrom } from '../sqlite/rows.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
-/** What a result depends on besides the rows of its order. */
-export interface ResultParts {
-  readonly units: SealedUnits;
-  /** Whether the upstream is a sandbox. */
-  readonly sandbox: boolean;
+/** What a result is read from: the rows of its order, what opens its units, and whether the upstream is a sandbox. */
+export type ResultSource = Pick<Outbox, 'database' | 'units' | 'sandbox'>;
+
+/** The result of an order as it is now, and what the sinks ask besides. */
+export interface StoredResult {
+  readonly version: number;
+  readonly document: ResultDocument;
+  readonly ordered: OrderedEntries;
+  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
+  readonly boughtAs: ReadonlyMap<string, string>;
 }
 
 interface RequestRow {
@@ -117,18 +124,14 @@ function boughtAsOf(rows: readonly LineEntryRow[]): ReadonlyMap<string, string> 
 }
 
 /** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
-export function readResultDocument(
-  database: Sqlite,
-  requestId: number,
-  parts: ResultParts,
-): { version: number; document: ResultDocument; ordered: OrderedEntries; boughtAs: ReadonlyMap<string, string> } {
+export function readResult({ database, units, sandbox }: ResultSource, requestId: number): StoredResult {
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = selectEntries(database).all(requestId);
   const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: ResultEntry['state'][] }>();
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
-    const entry = resultEntryOf(row, parts.units);
+    const entry = resultEntryOf(row, units);
     line.entries.push(entry);
     // A replaced entry says nothing about the line any more.
     if (row.replaced === 0) line.states.push(entry.state);
@@ -151,7 +154,7 @@ export function readResultDocument(
       source: request.source,
       order_id: request.order_id,
       state: orderStateOf(all.map((line) => line.state)),
-      sandbox: parts.sandbox,
+      sandbox,
       metadata: recordFrom(request.metadata),
       lines: all,
       updated_at: isoTime(request.updated_at_ms),
@@ -159,4 +162,43 @@ export function readResultDocument(
     ordered: new Map(rows.map((row) => [row.reference, orderedOf(row)])),
     boughtAs: boughtAsOf(rows),
   };
+}
+
+/** The sender would replace the codes that it has by none. */
+export function shreddedError({ source, order_id: orderId }: ResultDocument): OrderSyncError {
+  const message = `the codes of ${source}/${orderId} were shredded (retention.codes_days): its result is not written again without them`;
+  return new OrderSyncError('REFUSED', message, { hint: 'the results that were written before stay as they are' });
+}
+
+/** @throws OrderSyncError REFUSED when codes of the result were shredded */
+export function refuseShredded(document: ResultDocument): void {
+  const isShredded = document.lines.some(({ entries }) => entries.some(({ shredded }) => shredded !== undefined));
+  if (isShredded) throw shreddedError(document);
+}
+
+/** An order as its result is named by it. */
+export interface NamedRequest {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+}
+
+// Of two ids that differ in capital letters only, at least one has some: the index has only those.
+const selectSharing = statementOf<NamedRequest, unknown>(
+  `SELECT 1 FROM requests WHERE source = lower(:source) AND order_id = lower(:orderId) AND id < :id
+   UNION ALL
+   SELECT 1 FROM requests WHERE lower(source) = lower(:source) AND lower(order_id) = lower(:orderId)
+     AND (source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*') AND id < :id
+   LIMIT 1`,
+);
+
+/** Whether an earlier order has the same source and id but for capital letters: see `resultFileName`. */
+export function sharesResultName(database: Sqlite, request: NamedRequest): boolean {
+  return selectSharing(database).get(request) !== undefined;
+}
+
+/** The file of a result, in the folder of the results. */
+export function resultFileOf(database: Sqlite, request: NamedRequest): string {
+  const { source, orderId } = request;
+  return `${source}/${resultFileName({ source, order_id: orderId }, sharesResultName(database, request))}`;
 }

@@ -1,72 +1,29 @@
-import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
-import type { CsvFiles } from './csv-files.ts';
-import type { ResultSink } from '../sqlite/outbox.ts';
-import type { ResultDocument } from '../../core/result/result-document.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
+import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/database.ts';
+import type { Outbox, ResultSink } from '../sqlite/outbox.ts';
+import { CsvFiles } from './csv-files.ts';
+import { isResultNeeded, neverMs } from './due-results.ts';
+import { readResult, refuseShredded, sharesResultName, type StoredResult } from './result-reader.ts';
 
-/** The sink of the folder of results. */
-export const folderSinkName = 'folder';
-
-/** The results that are written back, each to every sink of its source. */
-export interface Results {
-  /** The CSV order files that are written back as files. */
-  readonly csvFiles: CsvFiles;
-  /** @param without requests that are left out. Default: none */
-  dueDeliveries(
-    sink: string,
-    nowMs: number,
-    limit: number,
-    without?: Iterable<number>,
-  ): Promise<readonly DueDelivery[]>;
-  /** Whether something of an order is open, or was not delivered everywhere before a time; also of an unknown order. */
-  isNeeded(order: { source: string; orderId: string; beforeMs: number }): Promise<boolean>;
-  nextDeliveryAt(sink: string): Promise<number | null>;
-  closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
-  failDelivery(failed: {
-    requestId: number;
-    sink: string;
-    version: number;
-    error: string;
-    retryAtMs: number;
-    /** False: it does not count towards giving the delivery up. */
-    countsTry?: boolean;
-  }): Promise<void>;
-  /** Keeps what a sink has confirmed about an order, unless a person asked for its results again meanwhile. */
-  confirmEvents(confirmed: { requestId: number; sink: string; events: string }): Promise<void>;
-  /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
-  giveUpDelivery(given: {
-    requestId: number;
-    sink: string;
-    version: number;
-    error: string;
-    nowMs: number;
-  }): Promise<void>;
-  /** The stored pause of a sink; null: it is not paused. */
-  sinkPause(
-    sink: string,
-  ): Promise<{ readonly reason: string; sinceMs: number; probeAtMs: number; probes: number } | null>;
-  /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */
-  pauseSink(pause: NewSinkPause): Promise<void>;
-  /** @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own retry */
-  resumeSink(resume: { sink: string; nowMs: number; wasOutage: boolean }): Promise<void>;
-  /** Gives up what is due at sinks that are not configured any more, also for its source. Returns how many. */
-  retireSinks(nowMs: number): Promise<number>;
-  /** Results that change from now on are due at these sinks; what is due at others is given up. Returns how many. */
-  useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number>;
+/** One version of a result for one sink. */
+interface Delivery {
+  readonly requestId: number;
+  readonly sink: string;
+  readonly version: number;
 }
 
-/** Which results a person wants delivered again: those that fit everything that is given. */
-export interface Redelivery {
-  readonly sink?: string | undefined;
-  readonly source?: string | undefined;
-  readonly orderId?: string | undefined;
-  /** Results that changed last in this time, in ms; the end is not included. */
-  readonly sinceMs?: number | undefined;
-  readonly untilMs?: number | undefined;
-  /** Only where the delivery was given up. */
-  readonly givenUp?: boolean | undefined;
+/** A delivery that is due, with the result as it is now. */
+export interface DueDelivery extends StoredResult {
+  readonly requestId: number;
+  readonly tries: number;
+  /** What `confirmEvents` has kept; null: nothing. */
+  readonly confirmed: string | null;
+  /** Whether an earlier order has the same source and order id but for capital letters. */
+  readonly sharesName: boolean;
 }
 
-export interface SinkPauseRow {
+/** The stored pause of a sink. */
+interface SinkPause {
   /** A stable name, for example `http_503` or `ECONNREFUSED`. */
   readonly reason: string;
   readonly sinceMs: number;
@@ -75,22 +32,183 @@ export interface SinkPauseRow {
   readonly probes: number;
 }
 
-export interface NewSinkPause extends Omit<SinkPauseRow, 'sinceMs'> {
+interface NewSinkPause extends Omit<SinkPause, 'sinceMs'> {
   readonly sink: string;
   readonly message: string;
   readonly nowMs: number;
 }
 
-export interface DueDelivery {
-  readonly requestId: number;
-  readonly version: number;
-  readonly tries: number;
-  /** What `confirmEvents` has kept; null: nothing. */
-  readonly confirmed: string | null;
-  readonly document: ResultDocument;
-  readonly ordered: OrderedEntries;
-  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
-  readonly boughtAs: ReadonlyMap<string, string>;
-  /** Whether an earlier order has the same source and order id but for capital letters. */
-  readonly sharesName: boolean;
+const selectDue = statementOf<[string, number, string, number], Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed'>>(
+  `SELECT request_id AS requestId, tries, confirmed_events AS confirmed FROM deliveries
+   WHERE done_version < due_version AND sink = +? AND due_at_ms <= ?
+     AND request_id NOT IN (SELECT value FROM json_each(+?)) ORDER BY due_at_ms LIMIT +?`,
+);
+// What was given up is never due: the index ends before it.
+const selectNextAt = columnOf<[string], number | null>(
+  `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND due_at_ms < ${neverMs}`,
+);
+const findRequest = columnOf<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?');
+
+const ofSink = 'WHERE request_id = :requestId AND sink = :sink';
+// A version that failed does not delay a newer one.
+const ofVersion = `${ofSink} AND done_version < due_version AND due_version = :version`;
+/** Never due again, until the result changes or a person asks for it. */
+const isGivenUp = `given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${neverMs}`;
+
+const close = statementOf<Delivery & { nowMs: number }, never>(
+  `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 ${ofSink}`,
+);
+const fail = statementOf<Delivery & { error: string; retryAtMs: number; counted: number }, never>(
+  `UPDATE deliveries SET tries = tries + :counted, last_error = :error, due_at_ms = :retryAtMs ${ofVersion}`,
+);
+const giveUp = statementOf<Delivery & { error: string; nowMs: number }, never>(
+  `UPDATE deliveries SET tries = tries + 1, last_error = :error, ${isGivenUp} ${ofVersion}`,
+);
+/** Whatever its version: what cannot be read cannot be tried again. */
+const giveUpUnreadable = statementOf<Omit<Delivery, 'version'> & { error: string; nowMs: number }, never>(
+  `UPDATE deliveries SET last_error = :error, ${isGivenUp} ${ofSink}`,
+);
+const giveUpRetired = statementOf<{ sinks: string; nowMs: number }, never>(
+  `UPDATE deliveries SET last_error = 'this sink is not configured any more', ${isGivenUp}
+   WHERE done_version < due_version AND given_up_at_ms IS NULL AND NOT EXISTS (
+     SELECT 1 FROM json_each(:sinks) s WHERE s.value ->> 'name' = deliveries.sink AND (s.value ->> 'sources' IS NULL
+       OR (SELECT source FROM requests r WHERE r.id = deliveries.request_id) IN (SELECT value FROM json_each(s.value, '$.sources'))))`,
+);
+const confirm = statementOf<Omit<Delivery, 'version'> & { events: string }, never>(
+  `UPDATE deliveries SET confirmed_events = :events ${ofSink}
+     AND coalesce(confirmed_events ->> 'replays', 0) = :events ->> 'replays'`,
+);
+const makeFailedDue = statementOf<{ sink: string; nowMs: number }, never>(
+  `UPDATE deliveries SET due_at_ms = :nowMs
+   WHERE done_version < due_version AND sink = :sink AND due_at_ms > :nowMs AND due_at_ms < ${neverMs}`,
+);
+
+const selectPause = statementOf<[string], SinkPause>(
+  'SELECT reason, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes FROM sink_pauses WHERE sink = ?',
+);
+const setPause = statementOf<NewSinkPause, never>(
+  `INSERT INTO sink_pauses (sink, reason, message, since_ms, probe_at_ms, probes)
+   VALUES (:sink, :reason, :message, :nowMs, :probeAtMs, :probes)
+   ON CONFLICT (sink) DO UPDATE SET reason = excluded.reason, message = excluded.message,
+     probe_at_ms = excluded.probe_at_ms, probes = excluded.probes`,
+);
+const endPause = statementOf<[string], never>('DELETE FROM sink_pauses WHERE sink = ?');
+const endRetiredPauses = statementOf<{ sinks: string }, never>(
+  `DELETE FROM sink_pauses WHERE sink NOT IN (SELECT value ->> 'name' FROM json_each(:sinks)) AND sink NOT LIKE 'alert:%'`,
+);
+
+/** The results that are written back, each to every sink of its source. See `due-results.ts`. */
+export class Results {
+  /** The CSV order files that are written back as files. */
+  readonly csvFiles: CsvFiles;
+  readonly #outbox: Outbox;
+  readonly #database: Outbox['database'];
+
+  constructor(outbox: Outbox) {
+    this.csvFiles = new CsvFiles(outbox);
+    this.#outbox = outbox;
+    this.#database = outbox.database;
+  }
+
+  /** @param without requests that are left out. Default: none */
+  async dueDeliveries(
+    sink: string,
+    nowMs: number,
+    limit: number,
+    without: Iterable<number> = [],
+  ): Promise<readonly DueDelivery[]> {
+    const rows = selectDue(this.#database).all(sink, nowMs, JSON.stringify([...without]), limit);
+    return rows.flatMap((due) => {
+      const result = this.#readableResult(due.requestId, sink, nowMs);
+      if (result === null) return [];
+      const { source, order_id: orderId } = result.document;
+      return {
+        ...due,
+        ...result,
+        sharesName: sharesResultName(this.#database, { id: due.requestId, source, orderId }),
+      };
+    });
+  }
+
+  /** Null, and flagged, when its units cannot be opened: that must not stop the results of other orders. */
+  #readableResult(requestId: number, sink: string, nowMs: number): StoredResult | null {
+    try {
+      const result = readResult(this.#outbox, requestId);
+      // The shop would replace the codes that it has by none.
+      refuseShredded(result.document);
+      return result;
+    } catch (error) {
+      if (!hasCode(error, 'SEALED_UNREADABLE') && !hasCode(error, 'REFUSED')) throw error;
+      const given = { requestId, sink, error: error.message, nowMs };
+      inTransaction(this.#database, () => giveUpUnreadable(this.#database).run(given));
+      return null;
+    }
+  }
+
+  /** Whether something of an order is open, or was not delivered everywhere before a time; also of an unknown order. */
+  async isNeeded(order: { source: string; orderId: string; beforeMs: number }): Promise<boolean> {
+    const requestId = findRequest(this.#database).get(order.source, order.orderId);
+    return requestId === undefined || isResultNeeded(this.#database, requestId, order.beforeMs);
+  }
+
+  async nextDeliveryAt(sink: string): Promise<number | null> {
+    return selectNextAt(this.#database).get(sink) ?? null;
+  }
+
+  /** A delivery whose result changed while it was written stays due. */
+  async closeDelivery(done: Delivery & { nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => close(this.#database).run(done));
+  }
+
+  /** @param failed `countsTry`: false: it does not count towards giving the delivery up. Default: true */
+  async failDelivery(failed: Delivery & { error: string; retryAtMs: number; countsTry?: boolean }): Promise<void> {
+    const { countsTry = true, ...delivery } = failed;
+    const row = { ...delivery, counted: Number(countsTry), error: failed.error.slice(0, longestText) };
+    inTransaction(this.#database, () => fail(this.#database).run(row));
+  }
+
+  /** Keeps what a sink has confirmed about an order, unless a person asked for its results again meanwhile. */
+  async confirmEvents(confirmed: { requestId: number; sink: string; events: string }): Promise<void> {
+    inTransaction(this.#database, () => confirm(this.#database).run(confirmed));
+  }
+
+  /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
+  async giveUpDelivery(given: Delivery & { error: string; nowMs: number }): Promise<void> {
+    const row = { ...given, error: given.error.slice(0, longestText) };
+    inTransaction(this.#database, () => giveUp(this.#database).run(row));
+  }
+
+  /** The stored pause of a sink; null: it is not paused. */
+  async sinkPause(sink: string): Promise<SinkPause | null> {
+    return selectPause(this.#database).get(sink) ?? null;
+  }
+
+  /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */
+  async pauseSink(pause: NewSinkPause): Promise<void> {
+    const [reason, message] = [pause.reason.slice(0, longestText), pause.message.slice(0, longestText)];
+    inTransaction(this.#database, () => setPause(this.#database).run({ ...pause, reason, message }));
+  }
+
+  /** @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own retry */
+  async resumeSink({ sink, nowMs, wasOutage }: { sink: string; nowMs: number; wasOutage: boolean }): Promise<void> {
+    inTransaction(this.#database, () => {
+      endPause(this.#database).run(sink);
+      if (wasOutage) makeFailedDue(this.#database).run({ sink, nowMs });
+    });
+  }
+
+  /** Results that change from now on are due at these sinks; what is due at others is given up. Returns how many. */
+  async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {
+    this.#outbox.sinks = sinks;
+    return await this.retireSinks(nowMs);
+  }
+
+  /** Gives up what is due at sinks that are not configured any more, also for its source. Returns how many. */
+  async retireSinks(nowMs: number): Promise<number> {
+    const sinks = JSON.stringify(this.#outbox.sinks);
+    return inTransaction(this.#database, () => {
+      endRetiredPauses(this.#database).run({ sinks });
+      return giveUpRetired(this.#database).run({ sinks, nowMs }).changes;
+    });
+  }
 }

@@ -1,6 +1,6 @@
 import { endingOf } from '../../core/order/search-words.ts';
 import { recordAudit } from '../sqlite/audit.ts';
-import { isResultNeeded } from '../results/needed-results.ts';
+import { isResultNeeded } from '../results/due-results.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';

@@ -20,22 +20,9 @@ export function countNewEntries(database: Sqlite): void {
   moveOn(database).run();
 }
 
-/** Calls `countNewEntries` from time to time. */
-export class NewEntryCounter {
-  readonly #database: Sqlite;
-  #added = 0;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
-  /** An entry was inserted. Called inside its transaction; where that fails, some more are left to who reads the counts. */
-  added(): void {
-    this.#added += 1;
-    if (this.#added < newEntriesAtOnce) return;
-    this.#added = 0;
-    countNewEntries(this.#database);
-  }
+/** An entry was inserted: from time to time, the newest are counted. Called inside its transaction. */
+export function countNewEntry(database: Sqlite, entryId: number): void {
+  if (entryId % newEntriesAtOnce === 0) countNewEntries(database);
 }
 
 // The newest are found by their ids. With an index of a state, SQLite would read all entries of that state.

@@ -1,10 +1,15 @@
 import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
-import { purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
+import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { columnOf } from './database.ts';
 import type { Outbox } from './outbox.ts';
+
+/** The columns of a purchase, in the tables of lines and of entries. */
+export const purchaseColumns = purchaseFields.join(', ');
+export const purchaseColumnsOf = (table: string): string =>
+  purchaseFields.map((field) => `${table}.${field}`).join(', ');
 
 /** A row of `entries`, as SQLite returns it. */
 export interface EntryRow extends ReferencedPurchase {

@@ -1,4 +1,5 @@
-import type { LineTable } from '../intake/accept-lines.ts';
+import { flagOnce } from '../intake/rejections.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
@@ -11,17 +12,17 @@ type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
 /** What is written down about a shop's order for people: flags and audit entries. Called inside a transaction. */
 export class OrderRecords {
   readonly #database: Sqlite;
-  readonly #lines: LineTable;
+  readonly #outbox: Outbox;
 
-  constructor(database: Sqlite, parts: { lines: LineTable }) {
+  constructor(database: Sqlite, parts: { outbox: Outbox }) {
     this.#database = database;
-    this.#lines = parts.lines;
+    this.#outbox = parts.outbox;
   }
 
   /** Flags a line for review, once. Returns whether it is new. */
   flag(order: StorefrontOrder, lineId: string, flag: Flag): boolean {
     const { source, orderId, nowMs } = order;
-    return this.#lines.flagOnce({ ...flag, lineNumber: null, source, orderId, lineId }, nowMs, order.metadata);
+    return flagOnce(this.#outbox, { ...flag, lineNumber: null, source, orderId, lineId }, nowMs, order.metadata);
   }
 
   /** Leaves an audit entry for what was done to these entries. */

@@ -1,7 +1,7 @@
+import { insertLines } from '../intake/new-lines.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseFields } from '../../core/order/purchase.ts';
-import type { LineTable } from '../intake/accept-lines.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { isSurelyUnbought, isSurelyUnsent } from '../submission/after-loss.ts';
@@ -16,7 +16,6 @@ const needsNoRefund: ReadonlySet<EntryState> = new Set([...endedUnbought, 'refun
 
 /** What a refund in the shop, or a removed line, leads to. Every method is called inside a transaction. */
 export class ShopRefunds {
-  readonly #lines: LineTable;
   readonly #outbox: Outbox;
   readonly #changed: ChangedLines;
   readonly #records: OrderRecords;
@@ -25,12 +24,10 @@ export class ShopRefunds {
   constructor(
     outbox: Outbox,
     parts: {
-      lines: LineTable;
       changed: ChangedLines;
       records: OrderRecords;
     },
   ) {
-    this.#lines = parts.lines;
     this.#outbox = outbox;
     const { database } = outbox;
     this.#changed = parts.changed;
@@ -121,7 +118,7 @@ export class ShopRefunds {
     const added = iccids
       .map((iccid) => cancelLine(order, `${known.line_id}:cancel:${iccid}`, iccid))
       .filter(({ lineId }) => this.#changed.find(order, lineId) === undefined);
-    for (const line of added) this.#lines.insertNew({ ...line, lineNumber: null }, order.nowMs);
+    for (const line of added) insertLines(this.#outbox, [line], order.nowMs);
     taken.accepted += added.length;
     if (added.length > 0) this.#records.audit(order, 'cancel_esim', open, 'refunded or cancelled in the storefront');
     return true;

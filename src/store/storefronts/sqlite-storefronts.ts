@@ -1,6 +1,6 @@
+import { flagOnce } from '../intake/rejections.ts';
 import type { ShopIdentity } from '../../core/shop-identity.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
-import type { LineTable } from '../intake/accept-lines.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { adoptShops } from './shop-fingerprints.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -24,18 +24,18 @@ const atOnce = 1000;
 
 /** The orders of shops, the shops they came from, and how far each shop was read back. */
 export class SqliteStorefronts implements Storefronts {
+  readonly #outbox: Outbox;
   readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
-  readonly #lines: LineTable;
   readonly #orders: StorefrontOrders;
   readonly #statements;
 
-  constructor(outbox: Outbox, parts: { lines: LineTable }) {
+  constructor(outbox: Outbox) {
     const { database } = outbox;
+    this.#outbox = outbox;
     this.#database = database;
     this.#namespace = outbox.namespace;
-    this.#lines = parts.lines;
-    this.#orders = new StorefrontOrders(outbox, parts);
+    this.#orders = new StorefrontOrders(outbox);
     this.#statements = {
       unreadSince: database.prepare<{ source: string; seenBeforeMs: number }, UnreadRow>(
         `SELECT source, order_id FROM storefront_orders
@@ -98,7 +98,7 @@ export class SqliteStorefronts implements Storefronts {
   #flagUnread({ source, order_id: orderId }: UnreadRow, why: string, nowMs: number): void {
     const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
     const noLine = { lineNumber: null, lineId: null, field: null, value: null };
-    this.#lines.flagOnce({ ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
+    flagOnce(this.#outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
     this.#statements.clearUnread.run(source, orderId);
   }
 

@@ -1,5 +1,6 @@
+import { takeBackFlags } from '../intake/rejections.ts';
+import { insertLines } from '../intake/new-lines.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import type { LineTable } from '../intake/accept-lines.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
@@ -40,7 +41,6 @@ import {
  * newest one counts, and each change acts once. Called inside a transaction.
  */
 export class StorefrontOrders {
-  readonly #lines: LineTable;
   readonly #outbox: Outbox;
   readonly #records: OrderRecords;
   readonly #refunds: ShopRefunds;
@@ -50,21 +50,15 @@ export class StorefrontOrders {
   readonly #changed: ChangedLines;
   readonly #statements;
 
-  constructor(
-    outbox: Outbox,
-    parts: {
-      lines: LineTable;
-    },
-  ) {
-    this.#lines = parts.lines;
+  constructor(outbox: Outbox) {
     this.#outbox = outbox;
     const { database } = outbox;
-    this.#records = new OrderRecords(database, parts);
+    this.#records = new OrderRecords(database, { outbox });
     this.#unmapped = new UnmappedSkus(database);
-    this.#unreadable = new UnreadableFlags(database, parts.lines);
+    this.#unreadable = new UnreadableFlags(database, outbox);
     this.#newest = new NewestStates(database);
     this.#changed = new ChangedLines(database);
-    this.#refunds = new ShopRefunds(outbox, { ...parts, changed: this.#changed, records: this.#records });
+    this.#refunds = new ShopRefunds(outbox, { changed: this.#changed, records: this.#records });
     this.#statements = {
       flag: database.prepare<[string, string, string], { code: string }>(
         `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
@@ -97,7 +91,8 @@ export class StorefrontOrders {
     }
     if (seen !== null && order.lines !== null) this.#takeRemoved(order, lines, taken);
     const { source, orderId, state } = order;
-    if (state === 'closed' || state === 'deleted') this.#lines.takeBackFlags({ source, orderId, lineId: null });
+    if (state === 'closed' || state === 'deleted')
+      takeBackFlags(this.#outbox.database, { source, orderId, lineId: null });
     this.#applyHolds(order, taken);
     // The claim judges by the age of this state, so one that a webhook brings is enough if it is new.
     const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
@@ -193,7 +188,7 @@ export class StorefrontOrders {
     }
     this.#takeNewLine(order, line, taken);
     const { source, orderId } = order;
-    if (line.remaining === 0) this.#lines.takeBackFlags({ source, orderId, lineId: line.lineId });
+    if (line.remaining === 0) takeBackFlags(this.#outbox.database, { source, orderId, lineId: line.lineId });
   }
 
   #takeNewLine(order: StorefrontOrder, line: StorefrontLine, taken: TakenCounts): void {
@@ -203,7 +198,7 @@ export class StorefrontOrders {
       return;
     }
     const old = this.#vanished(order, line, taken);
-    this.#lines.insertNew({ ...buy, lineNumber: null }, order.nowMs);
+    insertLines(this.#outbox, [buy], order.nowMs);
     // A person who was told that the line was not bought may have bought it elsewhere since.
     const told = this.#statements.flag.get(order.source, order.orderId, lineId);
     if (old !== null) this.#holdNewLine(order, lineId, whyChanged(old), taken, old.known);

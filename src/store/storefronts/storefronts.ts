@@ -1,7 +1,7 @@
 import type { DueRecheck } from '../submission/rechecks.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { ShopIdentity } from '../../core/shop-identity.ts';
-import type { Rejection } from '../intake/intake.ts';
+import type { Rejection } from '../intake/rejections.ts';
 
 /** Takes in the orders of shops, and remembers how far each shop was read back. */
 export interface Storefronts {

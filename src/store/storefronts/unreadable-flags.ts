@@ -1,5 +1,5 @@
-import type { Rejection } from '../intake/intake.ts';
-import { type LineTable, tooManyFlags } from '../intake/accept-lines.ts';
+import { flagOnce, tooManyFlags, withdrawFlags, type Rejection } from '../intake/rejections.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { UnreadableStorefrontOrder } from './storefronts.ts';
 
@@ -16,11 +16,11 @@ type OrderKey = { readonly source: string; readonly orderId: string; readonly no
  * confirm was corrected, and is withdrawn. Every method is called inside a transaction.
  */
 export class UnreadableFlags {
-  readonly #lines: LineTable;
+  readonly #outbox: Outbox;
   readonly #statements;
 
-  constructor(database: Sqlite, lines: LineTable) {
-    this.#lines = lines;
+  constructor(database: Sqlite, outbox: Outbox) {
+    this.#outbox = outbox;
     this.#statements = {
       standing: database.prepare<[string, string], Pick<Rejection, 'lineId' | 'code' | 'rule'> & { id: number }>(
         `SELECT id, line_id AS lineId, code, rule FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
@@ -77,10 +77,11 @@ export class UnreadableFlags {
     // That there are too many flags is told until one of them leaves: then there is a place for one that was not listed.
     const isAnyLeft = corrected.some(({ code }) => code !== tooManyFlags.code);
     if (isAnyLeft)
-      this.#lines.withdrawFlags(
+      withdrawFlags(
+        this.#outbox,
         order,
         corrected.map(({ id }) => id),
       );
-    return flags.filter((flag) => this.#lines.flagOnce({ ...flag, lineNumber: null, source, orderId }, nowMs)).length;
+    return flags.filter((flag) => flagOnce(this.#outbox, { ...flag, lineNumber: null, source, orderId }, nowMs)).length;
   }
 }

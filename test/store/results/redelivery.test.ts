@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Redelivery } from '../../../src/store/results/results.ts';
+import type { Redelivery } from '../../../src/store/results/redelivery.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { redeliver } from '../../support/redeliver.ts';
 

@@ -1,0 +1,139 @@
+import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
+import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
+import { recordCsvRows } from '../results/csv-rows.ts';
+import { repeatResult } from '../results/due-results.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { purchaseColumnsOf } from '../sqlite/rows.ts';
+import { insertLine } from './new-lines.ts';
+import { recordRejection, reject, type NewRejection } from './rejections.ts';
+import { countReceived, requestOf, type Request } from './requests.ts';
+
+/** Lines that came in together, as of a file. */
+export interface IntakeBatch {
+  readonly nowMs: number;
+  readonly fileId: string | null;
+  /** The separator of a CSV file: its rows are written back. Absent or null: there is no such file. */
+  readonly delimiter?: string | null;
+  readonly lines: readonly (AcceptableLine & { readonly lineNumber: number | null })[];
+  readonly rejections: readonly NewRejection[];
+}
+
+export interface AcceptedLine {
+  readonly status: 'accepted' | 'known' | 'conflict';
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  /** The reference of the line; in a conflict, that of the content that was accepted first. */
+  readonly reference: string;
+  /** In a conflict: what differs. */
+  readonly differences: readonly { field: string; was: unknown; is: unknown }[];
+}
+
+/** What became of a line of a batch. */
+interface TakenLine {
+  readonly accepted: AcceptedLine;
+  readonly request: Request;
+  /** Its row in the file, and its id in the outbox. */
+  readonly row: number | null;
+  readonly line: number;
+  /** It is known, and not because the file was read before. */
+  readonly isRepeat: boolean;
+}
+
+interface KnownLine extends Purchase {
+  readonly id: number;
+  readonly fingerprint: string;
+  readonly file_id: string | null;
+  readonly reference: string;
+}
+
+const findLine = statementOf<[number, string], KnownLine>(
+  `SELECT l.id, ${purchaseColumnsOf('l')}, l.fingerprint, l.file_id, e.reference
+   FROM lines l JOIN entries e ON e.line_id = l.id
+   WHERE l.request_id = +? AND l.line_id = +? ORDER BY e.id DESC LIMIT 1`,
+);
+const countFile = statementOf<Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string }, never>(
+  `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
+     conflict_count = conflict_count + :conflict, rejected_count = rejected_count + :rejected WHERE id = :fileId`,
+);
+
+/**
+ * Accepts each line of a batch by itself, and records the lines that could not be read. A known line is compared with what was
+ * accepted first: in a conflict, nothing is bought for the new one. Called inside a transaction.
+ */
+export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly AcceptedLine[] {
+  const { nowMs, fileId, delimiter = null, rejections } = batch;
+  const taken = batch.lines.map((line) => takeLine(outbox, line, batch));
+  if (fileId !== null && delimiter !== null) {
+    const rows = taken.filter(({ accepted }) => accepted.status !== 'conflict');
+    recordCsvRows(outbox.database, { fileId, delimiter, nowMs }, rows);
+  }
+  const rejected = rejections.filter((rejection) => reject(outbox, rejection, batch)).length;
+  countReceived(
+    outbox.database,
+    taken.map(({ request }) => request),
+    nowMs,
+  );
+  const repeats = taken.filter(({ isRepeat }) => isRepeat);
+  // Sent again: the shop gets its result again, in case it lost it.
+  for (const requestId of new Set(repeats.map(({ request }) => request.requestId)))
+    repeatResult(outbox, requestId, nowMs);
+  const count = (status: AcceptedLine['status']) => taken.filter(({ accepted }) => accepted.status === status).length;
+  if (fileId !== null) {
+    const counts = { accepted: count('accepted'), known: repeats.length, conflict: count('conflict'), rejected };
+    countFile(outbox.database).run({ ...counts, fileId });
+  }
+  return taken.map(({ accepted }) => accepted);
+}
+
+function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: IntakeBatch): TakenLine {
+  const { source, orderId, lineId, lineNumber: row } = line;
+  const request = requestOf(outbox, line, batch.nowMs, line.metadata);
+  const known = request.isNew ? undefined : findLine(outbox.database).get(request.requestId, lineId);
+  if (known === undefined) {
+    const inserted = insertLine(outbox, line, request, batch);
+    const { reference } = inserted;
+    const accepted = { status: 'accepted', source, orderId, lineId, reference, differences: [] } as const;
+    return { accepted, request, row, line: inserted.line, isRepeat: false };
+  }
+  const accepted = compareLine(outbox.database, line, known, batch);
+  // A file that is read again after a crash meets its own lines, which count already.
+  const isOfThisFile = batch.fileId !== null && known.file_id === batch.fileId;
+  return { accepted, request, row, line: known.id, isRepeat: accepted.status === 'known' && !isOfThisFile };
+}
+
+/** Compares a line with the known one of the same id, and records a conflict. */
+function compareLine(
+  database: Sqlite,
+  line: IntakeBatch['lines'][number],
+  known: KnownLine,
+  batch: IntakeBatch,
+): AcceptedLine {
+  const { source, orderId, lineId, lineNumber } = line;
+  const { reference } = known;
+  const base = { source, orderId, lineId, reference };
+  if (known.fingerprint === fingerprintOf(line)) return { ...base, status: 'known', differences: [] };
+  const differences = lineDifferences(known, line);
+  const changes = differences.map(({ field, was, is }) => `${field}: ${String(was)} then, ${String(is)} now`);
+  const conflict = {
+    lineNumber,
+    source,
+    orderId,
+    lineId,
+    product: productOf(line),
+    code: 'conflict',
+    field: differences.map(({ field }) => field).join(', '),
+    rule: `was ordered before with other content (${changes.join('; ')}); nothing was sent for this one, and the first one keeps the reference ${reference}`,
+    value: null,
+  };
+  recordRejection(database, conflict, batch);
+  return { ...base, status: 'conflict', differences };
+}
+
+/** The fields in which two contents of a line differ, by the names that a shop knows. */
+export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['differences'] {
+  return purchaseFields
+    .filter((field) => was[field] !== is[field])
+    .map((field) => ({ field: field === 'operation' ? 'type' : field, was: was[field], is: is[field] }));
+}

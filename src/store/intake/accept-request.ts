@@ -1,0 +1,120 @@
+import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
+import type { Purchase } from '../../core/order/purchase.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { purchaseColumnsOf } from '../sqlite/rows.ts';
+import { lineDifferences, type AcceptedLine } from './accept-batch.ts';
+import { insertLines } from './new-lines.ts';
+import { findRequest } from './requests.ts';
+
+/** One request as it was sent: all of its orders are accepted, or none. */
+export interface WholeRequest {
+  readonly nowMs: number;
+  readonly lines: readonly AcceptableLine[];
+}
+
+export type RequestOutcome =
+  | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
+  | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+export interface AcceptedOrder {
+  /** `known`: the whole order was accepted before, with the same content. */
+  readonly status: 'accepted' | 'known';
+  readonly requestId: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
+}
+
+/** The differences between an order that was accepted before and the one that was sent now. */
+export interface OrderConflict {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: readonly {
+    readonly lineId: string;
+    /** The reference that the line was accepted under; null for a line that was not part of the order. */
+    readonly reference: string | null;
+    readonly differences: AcceptedLine['differences'];
+  }[];
+}
+
+/** The lines of one order. */
+type Order = readonly [AcceptableLine, ...AcceptableLine[]];
+
+interface KnownLine extends Purchase {
+  readonly request_id: number;
+  readonly line_id: string;
+  readonly fingerprint: string;
+  readonly reference: string;
+}
+
+const selectLines = statementOf<[number], KnownLine>(
+  `SELECT l.request_id, l.line_id, ${purchaseColumnsOf('l')}, l.fingerprint,
+          (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
+   FROM lines l WHERE l.request_id = ? ORDER BY l.id`,
+);
+
+/**
+ * Accepts a request whole or not at all, for callers that get the answer at once and can correct what they sent. A known
+ * order must come with exactly the lines that were accepted: a caller that numbers its lines anew when it tries again
+ * would otherwise buy them again. Called inside a transaction.
+ */
+export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): RequestOutcome {
+  const orders = ordersOf(lines).map((order) => ({ order, known: knownLines(outbox.database, order[0]) }));
+  const conflicts = orders.flatMap(({ order, known }) => conflictOf(order, known));
+  if (conflicts.length > 0) return { kind: 'conflict', conflicts };
+  return { kind: 'accepted', orders: orders.map(({ order, known }) => acceptOrder(outbox, order, known, nowMs)) };
+}
+
+function knownLines(database: Sqlite, { source, orderId }: AcceptableLine): readonly KnownLine[] {
+  const requestId = findRequest(database).get(source, orderId);
+  return requestId === undefined ? [] : selectLines(database).all(requestId);
+}
+
+function acceptOrder(outbox: Outbox, order: Order, known: readonly KnownLine[], nowMs: number): AcceptedOrder {
+  const [{ source, orderId }] = order;
+  const [first] = known;
+  if (first !== undefined) {
+    const lines = known.map((line) => ({ lineId: line.line_id, reference: line.reference }));
+    return { source, orderId, status: 'known', requestId: first.request_id, lines };
+  }
+  const { requestId, references } = insertLines(outbox, order, nowMs);
+  const lines = order.map(({ lineId }, index) => ({ lineId, reference: references[index] ?? '' }));
+  return { source, orderId, status: 'accepted', requestId, lines };
+}
+
+/** A source holds no control characters, so the separator keeps the keys of different orders apart. */
+function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
+  const orders = new Map<string, [AcceptableLine, ...AcceptableLine[]]>();
+  for (const line of lines) {
+    const key = `${line.source}\u0000${line.orderId}`;
+    const order = orders.get(key);
+    if (order === undefined) orders.set(key, [line]);
+    else order.push(line);
+  }
+  return [...orders.values()];
+}
+
+function conflictOf(order: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
+  if (known.length === 0) return [];
+  const [{ source, orderId }] = order;
+  const sent = new Map(order.map((line) => [line.lineId, line]));
+  const knownIds = new Set(known.map((line) => line.line_id));
+  const different = known.flatMap((was) => {
+    const is = sent.get(was.line_id);
+    const line = { lineId: was.line_id, reference: was.reference };
+    if (is === undefined) return [{ ...line, differences: [{ field: 'line', was: 'ordered', is: 'missing' }] }];
+    if (was.fingerprint === fingerprintOf(is)) return [];
+    return [{ ...line, differences: lineDifferences(was, is) }];
+  });
+  const added = order
+    .filter(({ lineId }) => !knownIds.has(lineId))
+    .map(({ lineId }) => ({
+      lineId,
+      reference: null,
+      differences: [{ field: 'line', was: 'not ordered', is: 'added' }],
+    }));
+  const lines = [...different, ...added];
+  return lines.length === 0 ? [] : [{ source, orderId, lines }];
+}

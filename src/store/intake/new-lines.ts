@@ -1,0 +1,79 @@
+import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
+import { productOf, purchaseFields } from '../../core/order/purchase.ts';
+import { referenceFor } from '../../core/order/reference.ts';
+import { indexLine } from '../search/record-words.ts';
+import { statementOf } from '../sqlite/database.ts';
+import { countNewEntry } from '../sqlite/entry-counts.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { purchaseColumns } from '../sqlite/rows.ts';
+import { laneOf } from '../submission/lanes.ts';
+import { correctRejections, type Arrival } from './rejections.ts';
+import { countReceived, requestOf, type Request } from './requests.ts';
+
+/** The ids of what was inserted for a line. */
+interface InsertedLine {
+  readonly line: number;
+  readonly reference: string;
+}
+
+const insertLineRow = statementOf<unknown[], never>(
+  `INSERT INTO lines (request_id, line_id, ${purchaseColumns}, not_after_ms, extra, fingerprint, file_id, received_at_ms)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+);
+const insertEntryRow = statementOf<unknown[], never>(
+  `INSERT INTO entries (reference, line_id, ${purchaseColumns}, not_after_ms, state, rules, lane, due_at_ms, created_at_ms, updated_at_ms)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
+);
+
+/**
+ * Inserts a line of a request with its entry, which is to be bought under a reference. The database refuses a line that is
+ * known. Called inside a transaction.
+ */
+export function insertLine(
+  outbox: Outbox,
+  line: AcceptableLine,
+  { requestId, isNew, newMetadata }: Request,
+  arrival: Arrival,
+): InsertedLine {
+  const { database, namespace, reserve } = outbox;
+  const { nowMs, fileId } = arrival;
+  // For a new order this was asked already.
+  if (!isNew) reserve.require();
+  const { source, orderId, lineId, notAfterMs, rules = {} } = line;
+  const reference = referenceFor(namespace, { source, orderId, lineId, generation: 0, part: 0 });
+  const purchase = [...purchaseFields.map((field) => line[field]), notAfterMs];
+  const extra = JSON.stringify(line.extra);
+  const insertedLine = insertLineRow(database).run(
+    requestId,
+    lineId,
+    ...purchase,
+    extra,
+    fingerprintOf(line),
+    fileId,
+    nowMs,
+  );
+  const lineRowId = Number(insertedLine.lastInsertRowid);
+  const lane = laneOf(source, line, rules.fallback_currency);
+  const entry = [reference, lineRowId, ...purchase, JSON.stringify(rules), lane, nowMs, nowMs, nowMs];
+  countNewEntry(database, Number(insertEntryRow(database).run(...entry).lastInsertRowid));
+  indexLine(database, lineRowId, productOf(line), line.extra, newMetadata);
+  // An order that is new has no rejections yet.
+  if (!isNew) correctRejections(database, line, arrival);
+  return { line: lineRowId, reference };
+}
+
+/** Inserts lines of one order, none of which is known; their references in the same order. Called inside a transaction. */
+export function insertLines(
+  outbox: Outbox,
+  lines: readonly [AcceptableLine, ...AcceptableLine[]],
+  nowMs: number,
+): { readonly requestId: number; readonly references: readonly string[] } {
+  const [first] = lines;
+  const request = requestOf(outbox, first, nowMs, first.metadata);
+  countReceived(outbox.database, [request], nowMs);
+  const references = lines.map((line, index) => {
+    const newMetadata = index === 0 ? request.newMetadata : null;
+    return insertLine(outbox, line, { ...request, newMetadata }, { nowMs, fileId: null }).reference;
+  });
+  return { requestId: request.requestId, references };
+}

@@ -5,7 +5,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
-import { backUpInProcess, inspectInProcess } from '../store/sqlite/run-upkeep.ts';
+import { runUpkeep } from '../store/sqlite/run-upkeep.ts';
 import type { Store } from '../store/store.ts';
 import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/sqlite/upkeep-results.ts';
 
@@ -138,12 +138,12 @@ export class Upkeep {
   async #backUp() {
     const { config, clock } = this.#deps;
     const settings = { ...config.backup, at: isoTime(clock.wallMs()), leaveFreeBytes: config.disk.minFreeBytes };
-    const { file, removed } = await backUpInProcess(config.databasePath, settings, this.#loop.signal);
+    const { file, removed } = await runUpkeep('backup', [config.databasePath, settings], this.#loop.signal);
     return { outcome: 'done', line: { file, removed } } as const;
   }
 
   async #check() {
-    const { problems } = await inspectInProcess(this.#deps.config.databasePath, true, this.#loop.signal);
+    const { problems } = await runUpkeep('check', [this.#deps.config.databasePath, true], this.#loop.signal);
     if (problems.length === 0) return { outcome: 'done', line: {} } as const;
     return { outcome: 'damaged', line: { problems } } as const;
   }

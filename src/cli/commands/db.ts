@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { backUpInProcess, inspectInProcess, restoreInProcess } from '../../store/sqlite/run-upkeep.ts';
+import { runUpkeep } from '../../store/sqlite/run-upkeep.ts';
 import {
   addAnswerOptions,
   configFrom,
@@ -23,7 +23,7 @@ export function addDb(program: Command, context: CliContext): void {
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
     const path = await databasePathOf(options);
     sayWhatTakesLong(context.stderr, options.json, 'reading the whole database');
-    const found = await inspectInProcess(path, false, unending());
+    const found = await runUpkeep('check', [path], unending());
     const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = found;
     const sound = problems.length === 0;
     if (!sound) context.setExitCode(exitCodes.problemsFound);
@@ -39,7 +39,7 @@ export function addDb(program: Command, context: CliContext): void {
     const { databasePath, backup: settings } = (await configWithoutSecrets(options)).config;
     const at = isoTime(context.clock.wallMs());
     sayWhatTakesLong(context.stderr, options.json, 'copying the database, and checking the copy');
-    const { file, removed } = await backUpInProcess(databasePath, { ...settings, at }, unending());
+    const { file, removed } = await runUpkeep('backup', [databasePath, { ...settings, at }], unending());
     const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];
     writeAnswer(context.stdout, options.json, { file, removed }, plainLines(text));
   });
@@ -59,7 +59,7 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
   const path = config.databasePath;
   sayWhatTakesLong(context.stderr, options.json, 'copying the backup, and checking the copy');
   const { upstream } = config.wholesale;
-  const replaced = await restoreInProcess(path, { from: resolve(file), at, upstream }, unending());
+  const replaced = await runUpkeep('restore', [path, { from: resolve(file), at, upstream }], unending());
   await makeOutbox(config, context, cliActor());
   const text = [
     `restored ${config.databasePath} from ${file}`,

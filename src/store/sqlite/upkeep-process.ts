@@ -12,14 +12,17 @@ process.once('message', (order: UpkeepOrder) => {
   process.send?.(answerTo(order), () => process.disconnect());
 });
 
-function answerTo(order: UpkeepOrder): UpkeepAnswer {
+function answerTo(order: UpkeepOrder): UpkeepAnswer<unknown> {
   try {
-    if (order.task === 'backup') return { kind: 'backup', backup: backUpDatabase(order.path, order) };
-    if (order.task === 'restore') return { kind: 'restore', replaced: restoreDatabase(order.path, order.from) };
-    return { kind: 'check', inspection: inspectDatabase(order.path, order.isQuick) };
+    return { failed: false, result: resultOf(order) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (!(error instanceof OrderSyncError)) return { kind: 'failed', code: null, message, hint: null };
-    return { kind: 'failed', code: error.code, message, hint: error.hint ?? null };
+    if (!(error instanceof OrderSyncError)) return { failed: true, code: null, message, hint: null };
+    return { failed: true, code: error.code, message, hint: error.hint ?? null };
   }
+}
+
+function resultOf(order: UpkeepOrder): unknown {
+  if (order.job === 'backup') return backUpDatabase(...order.values);
+  return order.job === 'restore' ? restoreDatabase(...order.values) : inspectDatabase(...order.values);
 }

@@ -1,7 +1,7 @@
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClaim } from './attempt.ts';
-import { readLane, Turns, type Lane, type Queue } from './lanes.ts';
+import { lanesOf, readLane, Turns, type Lane, type Queue } from './lanes.ts';
 
 /**
  * An eSIM is spent on by one call at a time, in the order in which the entries came: while an earlier entry of the same
@@ -23,14 +23,6 @@ interface LaneHead {
   readonly dueAtMs: number;
   readonly id: number;
 }
-
-/** The lanes that have entries of a state, found by going from one to the next: the cost is their number, not the backlog. */
-const lanesOf = (state: Queue['state']): string => `
-  WITH RECURSIVE found (lane) AS (
-    SELECT min(lane) FROM entries WHERE state = '${state}'
-    UNION ALL
-    SELECT (SELECT min(lane) FROM entries WHERE state = '${state}' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
-  SELECT lane FROM found WHERE lane IS NOT NULL`;
 
 const headsOf = (state: Queue['state']): string => `
   SELECT e.lane, e.due_at_ms AS dueAtMs, e.id FROM (${lanesOf(state)}) lanes

@@ -121,22 +121,17 @@ export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, ex
   assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
   const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(0, keptUnits(row.quantity));
   changeOrKeep(database, row, state, updateSettled, {
-    nextStep: settlement.nextStep,
+    ...settlement,
     dueAtMs: Math.round(settlement.dueAtMs),
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
-    settlementDelayEndMs: settlement.settlementDelayEndMs,
     settlementDelayEndMono: settlementDelayMs === null ? null : nowMono + settlementDelayMs,
     bootId,
-    tries: settlement.tries,
-    absences: settlement.absences,
     recoveryStage: recoveryStageNumber(settlement.recoveryStage),
     counted: settlement.counted ? 1 : 0,
-    row: settlement.row,
     sentAtMs,
     errorCode: error?.code ?? null,
     errorMessage: error?.message.slice(0, longestText) ?? null,
     errorBuffered: error?.buffered === true ? 1 : 0,
-    reviewReason: settlement.reviewReason,
     orderNumber: answer?.orderNumber ?? null,
     status: answer?.status ?? null,
     cost: answer?.cost ?? null,
@@ -164,16 +159,10 @@ export function applyCommand(
   const { database, units: sealed } = outbox;
   const { state, error, units } = move;
   changeOrKeep(database, row, state, updateByPerson, {
-    nextStep: move.nextStep,
-    dueAtMs: move.dueAtMs,
+    ...move,
     outcomeUnknown: move.outcomeUnknown ? 1 : 0,
-    settlementDelayEndMs: move.settlementDelayEndMs,
-    reviewReason: move.reviewReason,
-    heldFrom: move.heldFrom,
-    orderNumber: move.orderNumber,
     ...sealed.toStore(row.reference, units ?? []),
     unitsMissing: unitsMissingOf(row, move, sealed),
-    resolvedBy: move.resolvedBy,
     restartsSchedule: move.restartsSchedule ? 1 : 0,
     keepError: error === 'keep' ? 1 : 0,
     errorCode: error === 'keep' ? null : (error?.code ?? null),

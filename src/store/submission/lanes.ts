@@ -49,6 +49,14 @@ export interface Queue {
   readonly lane: string;
 }
 
+/** The lanes that have entries of a state, found by going from one to the next: the cost is their number, not the backlog. */
+export const lanesOf = (state: Queue['state']): string => `
+  WITH RECURSIVE found (lane) AS (
+    SELECT min(lane) FROM entries WHERE state = '${state}'
+    UNION ALL
+    SELECT (SELECT min(lane) FROM entries WHERE state = '${state}' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
+  SELECT lane FROM found WHERE lane IS NOT NULL`;
+
 const nameOf = (queue: Queue): string => `${queue.state} ${queue.lane}`;
 
 /** How many lanes are remembered. Beyond it the turns begin anew, which harms nobody. */

@@ -2,6 +2,7 @@ import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/dat
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { stateConditions } from '../sqlite/state-conditions.ts';
 import { moveAfterLoss } from '../submission/after-loss.ts';
+import { lanesOf } from '../submission/lanes.ts';
 
 const seenName = 'clock_seen_ms';
 
@@ -44,14 +45,11 @@ const moveTimes = movedColumns.map(({ table, columns, where }) =>
   ),
 );
 // Found lane by lane, each from its last entry on: those that are not due yet are few, and the pending ones may be a million.
-const makePendingDue = statementOf<{ nowMs: number }, never>(`
-  WITH RECURSIVE found (lane) AS (
-    SELECT min(lane) FROM entries WHERE state = 'pending'
-    UNION ALL
-    SELECT (SELECT min(lane) FROM entries WHERE state = 'pending' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
-  UPDATE entries SET due_at_ms = :nowMs WHERE id IN (
-    SELECT e.id FROM found CROSS JOIN entries e INDEXED BY entries_pending_lanes
-    WHERE e.state = 'pending' AND e.lane = found.lane AND e.due_at_ms > :nowMs)`);
+const makePendingDue = statementOf<{ nowMs: number }, never>(
+  `UPDATE entries SET due_at_ms = :nowMs WHERE id IN (
+     SELECT e.id FROM (${lanesOf('pending')}) found CROSS JOIN entries e INDEXED BY entries_pending_lanes
+     WHERE e.state = 'pending' AND e.lane = found.lane AND e.due_at_ms > :nowMs)`,
+);
 const nextDeadline = columnOf<[], number | null>(
   `SELECT min(not_after_ms) FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL`,
 );

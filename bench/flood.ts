@@ -51,7 +51,7 @@ async function measureAttack(attack: string): Promise<{ aloneRate: number; besid
     webhook: {
       tokens: [{ name: 'shop', value: token }],
       standard_webhooks: [{ name: 'signed', secret: `whsec_${Buffer.alloc(32, 3).toString('base64')}` }],
-      limits: { requests_per_minute: 1_000_000, burst: 100_000 },
+      limits: { requests_per_minute: 1_000_000 },
     },
   });
   try {

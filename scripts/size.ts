@@ -29,8 +29,8 @@ const wordsOf = (path: string): number =>
     .split(/\s+/)
     .filter((word) => word !== '').length;
 
-/** The names of the API describe the API, and `sandbox` is the other program: neither counts. */
-const isSetting = (path: string): boolean => !/^(wholesale\.wire|sandbox)\b/.test(path);
+/** The names of the API describe the API, `sandbox` is the other program, and `trial` is refused without it: none counts. */
+const isSetting = (path: string): boolean => !/^(wholesale\.wire|sandbox|trial)\b/.test(path);
 
 /** What a user can set: sections and lists of sections are places of keys. */
 function countConfigKeys(): number {

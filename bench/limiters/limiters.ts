@@ -45,7 +45,8 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       keyValue: keyValueOf(account),
       // A tenth, like the window. All other settings have their defaults, except the settlement delay of two minutes.
       limits: { ...limits, transit_ms: 500 },
-      submit: { settlement_delay_ms: 2000, retry_time_scale: 0.1 },
+      submit: { settlement_delay_ms: 2000 },
+      timeScale: 0.1,
     });
     worker.drop('orders.csv', csvOf(count, account));
     return () => worker.start();

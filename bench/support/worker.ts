@@ -13,6 +13,7 @@ interface WorkerOptions {
   readonly keyValue: string;
   readonly limits: { window_ms: number; requests: number; orders: number; transit_ms: number };
   readonly submit?: Record<string, number>;
+  readonly timeScale?: number;
 }
 
 /** A worker that is started by its own command, with its own folder. */
@@ -24,18 +25,19 @@ export class WorkerFolder {
     this.#options = options;
     this.configFile = join(options.folder, 'worker.yaml');
     mkdirSync(join(options.folder, 'inbox'), { recursive: true });
+    const { requests, orders, ...window } = options.limits;
     const config = {
       instance: 'bench',
       data_dir: options.folder,
       init: 'if-missing',
-      intake: { folder: { scan_interval_ms: 50, stable_observations: 2, stable_ms: 50 } },
       wholesale: {
         environment: 'sandbox',
         base_url: options.url,
         keys: [{ name: 'main', value: options.keyValue }],
-        limits: options.limits,
+        limits: { requests, orders },
       },
       submit: options.submit ?? {},
+      trial: { time_scale: options.timeScale ?? 0.05, ...window },
       admin: { listen: '127.0.0.1:0' },
     };
     writeFileSync(this.configFile, stringify(config));

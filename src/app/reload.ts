@@ -21,7 +21,7 @@ export function buildReloader(
   const { config, reading } = deps;
   if (reading === undefined) return null;
   return new ConfigReloader({
-    inUse: { config, values: reading.values, digests: reading.digests },
+    inUse: { ...reading, config },
     load: reading.load,
     prepare: async (next) => {
       const use = prepareConfig(deps, parts, current, next);
@@ -139,9 +139,9 @@ export class ConfigReloader {
     try {
       const next = readUntilStable(load);
       const plan = planReload(this.#inUse, next);
-      const { applied, needRestart, config, values, digests } = plan;
-      if (applied.length > 0) await (await prepare(config))();
-      this.#inUse = { config, values, digests };
+      const { applied, needRestart } = plan;
+      if (applied.length > 0) await (await prepare(plan.config))();
+      this.#inUse = plan;
       this.#refused = false;
       this.#succeededAtMs = nowMs();
       for (const warning of next.warnings) logger.warn(warning);

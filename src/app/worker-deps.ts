@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
+import type { ConfigInUse } from '../config/reload-plan.ts';
 import type { FolderIntake } from '../intake/folder/folder-intake.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { ContinuousClock } from '../ops/system-clock.ts';
@@ -30,7 +31,7 @@ export interface WorkerDeps {
   /** Aborts when the worker is asked to stop: a start that waits for space on the disk ends. */
   readonly stopping?: AbortSignal;
   /** Reads the configuration that `config` came from again. Absent: the worker refuses a reload. */
-  readonly reading?: Pick<LoadedConfig, 'values' | 'digests'> & { readonly load: () => LoadedConfig };
+  readonly reading?: Omit<ConfigInUse, 'config'> & { readonly load: () => LoadedConfig };
 }
 
 /** The same, with the worker's own clock, and with what every part reports its events to. */

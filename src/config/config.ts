@@ -8,6 +8,7 @@ import type { Shop } from '../storefronts/settings.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
 import type { WholesaleSettings } from '../wholesale/settings.ts';
 import type { Origins } from './layers.ts';
+import type { Readings, ResolvedDocument } from './derived-defaults.ts';
 
 /** The database in the data folder. */
 export const databaseName = 'order-sync.db';
@@ -63,6 +64,9 @@ export interface Config {
 /** A valid configuration, with what `check-config` and a reload need to know about it. */
 export interface LoadedConfig {
   readonly config: Config;
+  /** What `config` was made of. */
+  readonly document: ResolvedDocument;
+  readonly readings: Readings;
   /** The name of the file, as it was given. */
   readonly file: string;
   /** Sentences for the log about what works but should be corrected. */

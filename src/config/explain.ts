@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ConfigValue } from './config.ts';
 import type { Origins } from './layers.ts';
-import type { ResolvedDocument } from './resolve.ts';
-import { schemaNodeAt, type ConfigPath } from './schema-tree.ts';
+import type { ResolvedDocument } from './derived-defaults.ts';
+import { schemaNodeAt } from './schema-tree.ts';
+import type { ConfigPath } from './section-check.ts';
 
 /** Every effective value and who set it. Secrets are masked. */
 export function explainValues(document: ResolvedDocument, origins: Origins): ConfigValue[] {

@@ -1,5 +1,6 @@
 import type { ConfigIssue } from './config-issue.ts';
-import { schemaNodeAt, type ConfigPath } from './schema-tree.ts';
+import { schemaNodeAt } from './schema-tree.ts';
+import { type Branch, type ConfigPath, isBranch, valueAt } from './section-check.ts';
 import { parseYamlValue, type YamlFile } from './yaml-file.ts';
 
 /** Who set a value: a place in the file, the name of a variable, or a flag. */
@@ -104,29 +105,6 @@ function withoutEmptySections(value: unknown, path: ConfigPath): unknown {
       .filter(([key, child]) => child !== null || schemaNodeAt([...path, key])?.properties === undefined)
       .map(([key, child]) => [key, withoutEmptySections(child, [...path, key])]),
   );
-}
-
-/** A map or a list in a tree that is not checked yet. */
-type Branch = Record<string | number, unknown>;
-
-function isBranch(value: unknown): value is Branch {
-  return typeof value === 'object' && value !== null;
-}
-
-/** The value at a path, or undefined. Only own properties count: `constructor` is not a key of every map. */
-export function valueAt(tree: unknown, path: ConfigPath): unknown {
-  let here = tree;
-  for (const segment of path) {
-    if (!isBranch(here) || !Object.hasOwn(here, segment)) return undefined;
-    here = here[segment];
-  }
-  return here;
-}
-
-/** The path of each entry of the list at this path. */
-export function entriesOf(tree: unknown, path: ConfigPath): ConfigPath[] {
-  const list = valueAt(tree, path);
-  return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
 }
 
 /** Sets the value at a path and adds the sections above it. Returns the problem when it cannot, else null. */

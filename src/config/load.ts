@@ -1,20 +1,23 @@
 import { join } from 'node:path';
-import { checkAdminTokens, warnOfNoPages } from './admin-rules.ts';
-import { checkAlerts } from './alert-rules.ts';
-import { readCaFile } from './ca-file.ts';
-import { checkCallbacks } from './callback-rules.ts';
+import { findGroup } from '../ops/system-groups.ts';
+import { checkAdmin, warnOfNoPages } from './admin-section.ts';
+import { checkAlerts } from './alerts-section.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { type ConfigSources, readLayers } from './config-file.ts';
 import { digestValues, explainValues } from './explain.ts';
-import { toConfig, withDerivedDefaults } from './resolve.ts';
-import { checkResultsGroup } from './group-rule.ts';
-import { checkRules } from './rules.ts';
+import { checkFolder } from './folder-section.ts';
+import { withDerivedDefaults } from './derived-defaults.ts';
+import { toConfig } from './resolve.ts';
+import { checkResults } from './results-section.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
-import { configSchema } from './schema.ts';
+import { checkTrial, configSchema } from './schema.ts';
 import { readSecrets, warnOfReadableFiles } from './secrets.ts';
+import { SectionCheck } from './section-check.ts';
 import { findUnusedVariables } from './unused-variables.ts';
-import { checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
+import { checkSeal } from './upkeep-section.ts';
+import { checkWebhook } from './webhook-section.ts';
+import { checkWholesale, readCaFile } from './wholesale-section.ts';
 
 /**
  * Reads the configuration: the environment overrides the file, and flags override both.
@@ -26,24 +29,23 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const parsed = configSchema.safeParse(tree, { jitless: true });
   const secrets = readSecrets(tree, origins, cwd, sources.secrets);
   const unused = findUnusedVariables(environment);
-  const { ca, issues: caIssues } = readCaFile(tree, origins, cwd);
-  const issues: ConfigIssue[] = [
-    ...layerIssues,
-    ...unused.issues,
-    ...(parsed.error === undefined ? [] : explainSchemaIssues(parsed.error, tree, origins)),
-    ...secrets.issues,
-    ...caIssues,
-    ...checkRules(tree, origins, secrets),
-    ...checkWebhookRules(tree, origins, secrets),
-    ...checkAlerts(tree, origins, secrets),
-    ...checkCallbacks(tree, origins, secrets),
-    ...checkAdminTokens(tree, origins, secrets),
-    ...checkResultsGroup(tree, origins),
-  ];
+  const issues: ConfigIssue[] = [...layerIssues, ...unused.issues, ...secrets.issues];
+  if (parsed.error !== undefined) issues.push(...explainSchemaIssues(parsed.error, tree, origins));
+  const warnings = [...unused.warnings, ...secrets.warnings];
+  const check = new SectionCheck(tree, {
+    secretOf: (path) => secrets.all.get(path),
+    report: (path, problem) => void issues.push(origins.issueAt(path, problem)),
+    warn: (sentence) => void warnings.push(sentence),
+  });
+  const ca = readCaFile(check, cwd);
+  for (const checkSection of sectionChecks) checkSection(check);
+  checkAdmin(check, secrets.all);
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
   const document = withDerivedDefaults(parsed.data, cwd);
-  const config = toConfig(document, secrets, ca);
+  const { group } = document.results;
+  const readings = { secrets: secrets.all, ca, gid: group === undefined ? null : findGroup(group) };
+  const config = toConfig(document, readings);
   const readable = warnOfReadableFiles({
     'reference.secret_file': config.reference.secretFile,
     database: config.databasePath,
@@ -53,17 +55,15 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   return {
     config,
     file,
-    warnings: [
-      ...unused.warnings,
-      ...secrets.warnings,
-      ...readable,
-      ...warnOfTokens(tree),
-      ...warnOfNoPages(config.admin),
-    ],
+    document,
+    readings,
+    warnings: [...warnings, ...readable, ...warnOfNoPages(config.admin)],
     values: explainValues(document, origins),
     digests: digestValues(document, secrets.all),
   };
 }
+
+const sectionChecks = [checkWholesale, checkTrial, checkFolder, checkWebhook, checkResults, checkAlerts, checkSeal];
 
 /** Sorts by place: the lines of the file in their order. */
 function byPlace(left: ConfigIssue, right: ConfigIssue): number {

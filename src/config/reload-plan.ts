@@ -1,7 +1,9 @@
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { Config, LoadedConfig } from './config.ts';
+import type { ResolvedDocument } from './derived-defaults.ts';
+import { toConfig } from './resolve.ts';
 import { isLive } from './schema-tree.ts';
+import { type ConfigPath, isBranch } from './section-check.ts';
 
 /** What a reload did. Keys are named as in the file, with `[]` for the entries of a list. */
 export interface ReloadReport {
@@ -12,7 +14,7 @@ export interface ReloadReport {
 }
 
 /** The configuration in use, with its values, where they came from, and their digests. */
-export type ConfigInUse = Pick<LoadedConfig, 'config' | 'values' | 'digests'>;
+export type ConfigInUse = Pick<LoadedConfig, 'config' | 'document' | 'readings' | 'values' | 'digests'>;
 
 interface ReloadPlan extends ConfigInUse {
   /** Keys that take effect now, for example `wholesale.keys[].value`. */
@@ -54,8 +56,9 @@ function isSame(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, st
 }
 
 /**
- * What a reload changes: the keys that the schema marks as live. A change of another key needs a restart: the value in
- * use stays, and every reload until then names the key.
+ * What a reload changes: the keys that the schema marks as live, and nothing else names them. `reload.ts` of `app` puts the
+ * configuration that results into use. A change of another key needs a restart: the value in use stays, and every reload
+ * until then names the key.
  */
 export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan {
   const kept = keptSections(running.config, next.config);
@@ -78,9 +81,46 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
     ...running.values.filter(({ path }) => needRestart.includes(nameOf(path))),
     ...next.values.filter(({ path }) => !needRestart.includes(nameOf(path))),
   ];
-  const config = liveConfig(running.config, next.config, kept);
-  return { config, values, digests, applied: applied.toSorted(), needRestart: needRestart.toSorted() };
+  const isApplied = (path: ConfigPath): boolean => isLive(path) && !isKept(`${path.join('.')}.`);
+  const document = mergeLive(running.document, next.document, isApplied);
+  const secrets = new Map([
+    ...[...running.readings.secrets].filter(([path]) => !isApplied(pathOf(path))),
+    ...[...next.readings.secrets].filter(([path]) => isApplied(pathOf(path))),
+  ]);
+  const readings = { ...running.readings, secrets };
+  const config = toConfig(document, readings);
+  return {
+    config,
+    document,
+    readings,
+    values,
+    digests,
+    applied: applied.toSorted(),
+    needRestart: needRestart.toSorted(),
+  };
 }
+
+/** The document in use with the values of the next one where `isApplied`. A list is taken as a whole. */
+function mergeLive(
+  running: ResolvedDocument,
+  next: ResolvedDocument,
+  isApplied: (path: ConfigPath) => boolean,
+): ResolvedDocument {
+  const merge = (from: unknown, to: unknown, path: ConfigPath): unknown => {
+    if (!isSection(from) || !isSection(to)) return isApplied(path) ? to : from;
+    const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
+    return Object.fromEntries(
+      [...keys]
+        .map((key) => [key, merge(from[key], to[key], [...path, key])] as const)
+        .filter(([, value]) => value !== undefined),
+    );
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both have this type, and each value is that of one of them
+  return merge(running, next, []) as ResolvedDocument;
+}
+
+const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isBranch(value) && !Array.isArray(value);
 
 /**
  * Sections that keep all their values although they have live keys. The keys of another API must not be sent to the one in
@@ -94,54 +134,6 @@ function keptSections(running: Config, next: Config): readonly string[] {
   return [...(isSameApi ? [] : ['wholesale']), ...(hasSameListener ? [] : ['intake.webhook'])];
 }
 
-function liveConfig(running: Config, next: Config, kept: readonly string[]): Config {
-  const { scanIntervalMs, columns, currency, skuMap, limits } = next.intake.folder;
-  const { concurrency, maxUnknownOutcomes } = next.submit;
-  const { keys, limits: budget } = next.wholesale;
-  const wholesale = kept.includes('wholesale')
-    ? running.wholesale
-    : {
-        ...running.wholesale,
-        keys,
-        limits: { ...running.wholesale.limits, requests: budget.requests, orders: budget.orders },
-      };
-  return {
-    ...running,
-    disk: next.disk,
-    intake: {
-      folder: { ...running.intake.folder, scanIntervalMs, columns, currency, skuMap, limits },
-      webhook: liveWebhook(running.intake.webhook, next.intake.webhook),
-      shops: kept.includes('intake.webhook') ? running.intake.shops : next.intake.shops,
-    },
-    wholesale,
-    submit: { ...running.submit, concurrency, maxUnknownOutcomes },
-    results: { ...running.results, callbacks: next.results.callbacks },
-    admin: { ...next.admin, listen: running.admin.listen },
-    log: { ...running.log, level: next.log.level },
-  };
-}
-
-function liveWebhook(running: WebhookSettings | null, next: WebhookSettings | null): WebhookSettings | null {
-  if (running === null || next === null) return running;
-  const { uncommitted, connections, connectionsPerAddress, unverifiedBytes, verifiedBytes } = running.limits;
-  const { headersMs, requestMs, waiting } = running.limits;
-  const bytes = { unverifiedBytes, verifiedBytes };
-  return {
-    ...next,
-    listen: running.listen,
-    limits: {
-      ...next.limits,
-      uncommitted,
-      connections,
-      connectionsPerAddress,
-      ...bytes,
-      headersMs,
-      requestMs,
-      waiting,
-    },
-  };
-}
-
 /** The key at a path, whatever the entry of a list: `wholesale.keys.0.value` is `wholesale.keys[].value`. */
 const nameOf = (path: string): string => path.replace(/\.\d+(?=\.|$)/g, '[]');
 
@@ -150,8 +142,10 @@ function byName(digests: ReadonlyMap<string, string>): Map<string, { path: (stri
   const found = new Map<string, { path: (string | number)[]; text: string }>();
   for (const [path, digest] of digests) {
     const name = nameOf(path);
-    const segments = path.split('.').map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment));
-    found.set(name, { path: segments, text: `${found.get(name)?.text ?? ''}${path}=${digest}\n` });
+    found.set(name, { path: pathOf(path), text: `${found.get(name)?.text ?? ''}${path}=${digest}\n` });
   }
   return found;
 }
+
+const pathOf = (path: string): (string | number)[] =>
+  path.split('.').map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment));

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
-import { valueAt, type Origins } from './layers.ts';
+import type { Origins } from './layers.ts';
 import { nearestName } from '../core/nearest-name.ts';
 import { withoutUrlSecrets } from '../core/settings/http-url.ts';
-import { holdsSecret, schemaNodeAt, type ConfigPath } from './schema-tree.ts';
+import { holdsSecret, schemaNodeAt } from './schema-tree.ts';
+import { type ConfigPath, valueAt } from './section-check.ts';
 
 /** Turns each issue of the schema into one of ours, with place, rule, value and what is expected. */
 export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: Origins): ConfigIssue[] {
@@ -23,22 +24,12 @@ export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: O
   });
 }
 
-/** Keys of earlier versions, with what to write in their place. */
-const replacedKeys: ReadonlyMap<string, string> = new Map([
-  [
-    'results.callback',
-    'was replaced by `results.callbacks`, a list: [{ name: shop, url: …, secrets: [{ value_file: … }] }]',
-  ],
-]);
-
 function unknownKey(path: ConfigPath, key: string): string {
-  const replaced = replacedKeys.get([...path, key].join('.'));
-  if (replaced !== undefined) return replaced;
   const node = schemaNodeAt(path);
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);
   const expected = nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;
-  return `is not a known key; ${expected}`;
+  return `is no key of this version; ${expected}`;
 }
 
 function missingKey(path: ConfigPath): string {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { assert } from '../core/order-sync-error.ts';
 import { configSchema } from './schema.ts';
+import type { ConfigPath } from './section-check.ts';
 
 /** A node of the schema as data, to look up keys by path: for types, suggestions, explanations and documentation. */
 export interface SchemaNode {
@@ -19,8 +20,6 @@ export interface SchemaNode {
   readonly secret?: 'required' | 'optional';
   readonly reload?: 'live' | 'restart';
 }
-
-export type ConfigPath = readonly (string | number)[];
 
 const jsonSchema: unknown = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
 

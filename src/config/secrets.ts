@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigIssue } from './config-issue.ts';
-import { valueAt, type Origins } from './layers.ts';
-import { schemaTree, type ConfigPath, type SchemaNode } from './schema-tree.ts';
+import type { Origins } from './layers.ts';
+import { schemaTree, type SchemaNode } from './schema-tree.ts';
+import { type ConfigPath, isSandbox, valueAt } from './section-check.ts';
 
 export interface Secrets {
   readonly issues: readonly ConfigIssue[];
   readonly warnings: readonly string[];
-  /** The secret of a dotted path, without the `_file` of its key. */
-  get(path: string): string | undefined;
+  /** By the dotted path of their key, without its `_file`. */
   readonly all: ReadonlyMap<string, string>;
 }
 
@@ -49,11 +49,7 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string, areNee
       report(path, `is required: ${instead}`);
     }
   }
-  return { issues, warnings, get: (path) => found.get(path), all: found };
-}
-
-export function isSandbox(tree: unknown): boolean {
-  return valueAt(tree, ['wholesale', 'environment']) === 'sandbox';
+  return { issues, warnings, all: found };
 }
 
 function* secretPaths(

@@ -1,6 +1,6 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml';
 import type { ConfigIssue } from './config-issue.ts';
-import type { ConfigPath } from './schema-tree.ts';
+import type { ConfigPath } from './section-check.ts';
 
 /** A YAML file as a tree, with the line and column of each path. */
 export interface YamlFile {

@@ -15,13 +15,15 @@ export interface ResultsSettings {
   readonly customer: CustomerSettings | null;
 }
 
+export const qrForms = ['png', 'svg'] as const;
+export type QrForm = (typeof qrForms)[number];
+
 /** What the customer of an order reads. */
 export interface CustomerSettings {
   /** The folder of changed templates, absolute; null: those of the program. */
   readonly templates: string | null;
-  /** Whether each eSIM of a result has its QR code as `qr_png`, and as `qr_svg`. */
-  readonly qrPng: boolean;
-  readonly qrSvg: boolean;
+  /** Which QR codes each eSIM of a result has: as `qr_png`, as `qr_svg`. */
+  readonly qr: readonly QrForm[];
 }
 
 /** One endpoint to which results are posted. */
@@ -38,6 +40,12 @@ export interface CallbackSettings {
   /** From the start of a post to the status of its answer. */
   readonly totalMs: number;
 }
+
+/** How long a post of a result may take; `scale` shortens it in trials. */
+export const callbackTimeouts = (scale: number) => ({
+  connectMs: Math.max(1500, 5000 * scale),
+  totalMs: Math.max(1500, 15_000 * scale),
+});
 
 /** What alerts are about. */
 export const alertTopics = ['attention', 'paused', 'deliveries', 'disk', 'health'] as const;
@@ -58,3 +66,6 @@ export interface AlertSettings {
   readonly connectMs: number;
   readonly totalMs: number;
 }
+
+/** How often an alert is posted at most, and how long a post may take; `scale` shortens the first in trials. */
+export const alertPace = (scale: number) => ({ intervalMs: 900_000 * scale, connectMs: 5000, totalMs: 15_000 });

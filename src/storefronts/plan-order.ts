@@ -76,7 +76,7 @@ function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSe
   return { ...line, isDue: isOurs && (order.state === 'paid' || order.state === 'unknown_status') };
 }
 
-type ShopRules = Pick<ShopSettings, 'split' | 'partial' | 'fallbackCurrency' | 'waitH' | 'notAfter'>;
+type ShopRules = Pick<ShopSettings, 'split' | 'partial' | 'fallbackCurrency' | 'waitH'>;
 
 function planLine(
   order: ShopOrder,
@@ -130,8 +130,8 @@ function planLine(
     : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs) } };
 }
 
-export function rulesOfShop({ split, partial, fallbackCurrency, waitH, notAfter }: ShopRules): SkuRules {
-  return { split, partial, fallback_currency: fallbackCurrency, wait_h: waitH, not_after: notAfter };
+export function rulesOfShop({ split, partial, fallbackCurrency, waitH }: ShopRules): SkuRules {
+  return { split, partial, fallback_currency: fallbackCurrency, wait_h: waitH };
 }
 
 /** What a line of a shop's order buys by its SKU, or why it cannot be bought. */

@@ -17,11 +17,18 @@ export const platformSettings: readonly PlatformSettings<PlatformName, Shop>[] =
 
 type ShopSections = { readonly [Name in PlatformName]: readonly ShopSection[] };
 
-/** @param secretAt the secret of a dotted path within `intake.webhook` */
-export function resolveShops(sections: ShopSections, secretAt: (path: string) => string | undefined): readonly Shop[] {
+/**
+ * @param secretAt the secret of a dotted path within `intake.webhook`
+ * @param scale shortens times in trials
+ */
+export function resolveShops(
+  sections: ShopSections,
+  secretAt: (path: string) => string | undefined,
+  scale: number,
+): readonly Shop[] {
   return platformSettings.flatMap((platform) =>
     sections[platform.name].map((section, index) =>
-      platform.resolve(section, (path) => secretAt(`${platform.name}.${index}.${path}`)),
+      platform.resolve(section, (path) => secretAt(`${platform.name}.${index}.${path}`), scale),
     ),
   );
 }

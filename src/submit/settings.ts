@@ -24,3 +24,6 @@ export interface BudgetLimits {
 
 /** With less free space on the disk of the outbox nothing is sent, unless configured otherwise. */
 export const usualSendingReserveBytes = 100 * 1024 * 1024;
+
+/** How long an accepted order may wait for its units, and how often a cancel is sent while the API cannot check the eSIM. */
+export const defaultSubmitLimits = { placedDeadlineMs: 86_400_000, cancelTries: 3 } as const;

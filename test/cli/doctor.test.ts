@@ -216,7 +216,7 @@ describe('order-sync doctor', () => {
   it('reports every mistake of the configuration, and checks nothing else then', async () => {
     const { place } = await apiFor();
     place.configure((config) => {
-      config.submit = { concurrency: -1, max_unknown_outcomes: 'many' };
+      config.submit = { concurrency: -1, settlement_delay_ms: 'long' };
     });
     const { code, stdout } = await cli(place, 'doctor');
     expect(code).toBe(8);

@@ -142,7 +142,7 @@ describe('order-sync check-config', () => {
     expect(error.issues).toContainEqual({
       place: `${wrong.configFile}:2:1`,
       path: 'base',
-      problem: expect.stringContaining('is not a known key'),
+      problem: expect.stringContaining('is no key of this version'),
     });
   });
 
@@ -242,7 +242,7 @@ admin: { listen: 127.0.0.1:0 }
     expect(stdout).toMatch(/^KEY +VALUE +SOURCE\n/);
     expect(stdout).toMatch(/^log\.level +debug +--set$/m);
     expect(stdout).toMatch(/^wholesale\.keys\.0\.value +\*\*\* +\S+:6:31$/m);
-    expect(stdout).toMatch(/^submit\.max_unknown_outcomes +8 +default$/m);
+    expect(stdout).toMatch(/^submit\.concurrency +8 +default$/m);
     expect(stdout).not.toContain('sandbox-key-main');
     expect(stdout.endsWith(`${configFile} is valid\n`)).toBe(true);
   });

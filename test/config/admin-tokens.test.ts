@@ -3,21 +3,22 @@ import { load, minimal, mistakesOf } from './config-file.ts';
 
 const tokens = (list: string, more = ''): string => `${minimal}admin:\n  tokens: ${list}\n${more}`;
 const files = '[{ name: anna, role: operator, value_file: anna }]';
-const variable = (index: number, value: string, key = 'VALUE') => ({
-  [`ORDER_SYNC__ADMIN__TOKENS__${index}__${key}`]: value,
+const variable = (index: number, value: string) => ({
+  [`ORDER_SYNC__ADMIN__TOKENS__${index}__VALUE`]: value,
 });
 
 describe('the tokens of the pages', () => {
-  it('have a name, a role and their secrets', () => {
+  it('have a name and a role; two of one name are the old and the new one of a rotation', () => {
     const environment = {
       ...variable(0, 'a-token-of-anna-0001'),
-      ...variable(0, 'an-earlier-token-01', 'PREVIOUS_VALUE'),
+      ...variable(1, 'an-earlier-token-01'),
     };
-    const { config, values, warnings } = load(tokens('[{ name: anna, role: operator }]'), { environment });
+    const both = tokens('[{ name: anna, role: operator }, { name: anna, role: operator }]');
+    const { config, values, warnings } = load(both, { environment });
     const secrets = ['a-token-of-anna-0001', 'an-earlier-token-01'];
     expect(config.admin.tokens).toEqual([{ name: 'anna', role: 'operator', secrets }]);
     expect(JSON.stringify(values)).not.toContain('token-of-anna');
-    expect(warnings.join()).not.toContain('admin');
+    expect(warnings).toEqual(['admin.tokens.1: "anna" has more than one token; remove the old one']);
   });
 
   it('must be secrets outside the file, long enough, and of one person each', () => {
@@ -30,7 +31,9 @@ describe('the tokens of the pages', () => {
     const two = tokens('[{ name: anna, role: operator }, { name: anna, role: viewer }]');
     const environment = { ...variable(0, 'a-token-of-anna-0001'), ...variable(1, 'a-token-of-anna-0001') };
     const mistakes = mistakesOf(two, { environment }).join('\n');
-    expect(mistakes).toContain('admin.tokens.1.name must differ from the names of the other tokens, got "anna"');
+    expect(mistakes).toContain(
+      'admin.tokens.1.name must differ from the name of admin.tokens.0, which has another `role`',
+    );
     expect(mistakes).toContain('admin.tokens.1.value is the same secret as admin.tokens.0.value: each needs its own');
     expect(mistakesOf(tokens(files)).join()).toContain('admin.tokens.0.value_file must name a file that can be read');
   });

@@ -11,7 +11,7 @@ describe('the endpoints of alerts', () => {
       ...url('https://hooks.example.com/T1/B2/x'),
       ORDER_SYNC__ALERTS__0__SECRETS__0__VALUE: secret,
     };
-    const { config, values } = load(alerts('[{ name: ops, format: slack, interval_min: 5 }]'), { environment });
+    const { config, values } = load(alerts('[{ name: ops, format: slack }]'), { environment });
     expect(config.alerts).toEqual([
       {
         name: 'ops',
@@ -19,7 +19,7 @@ describe('the endpoints of alerts', () => {
         format: 'slack',
         secrets: [secret],
         on: ['attention', 'paused', 'deliveries', 'disk', 'health'],
-        intervalMs: 300_000,
+        intervalMs: 900_000,
         connectMs: 5000,
         totalMs: 15_000,
       },

@@ -42,8 +42,8 @@ describe('the endpoints of callbacks', () => {
     expect(mistakes.join('\n')).not.toContain(secret);
   });
 
-  it('replace the section of an earlier version, which says what to write', () => {
+  it('say of a section of an earlier version what is meant', () => {
     const [, mistake] = mistakesOf(`${minimal}results: { callback: { url: "https://x.example" } }\n`);
-    expect(mistake).toContain('results.callback was replaced by `results.callbacks`, a list:');
+    expect(mistake).toContain('results.callback is no key of this version; did you mean "callbacks"?');
   });
 });

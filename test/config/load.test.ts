@@ -16,6 +16,8 @@ describe('loading a configuration', () => {
         folder: {
           inbox: join(cwd, 'data/inbox'),
           work: join(cwd, 'data/work'),
+          scanIntervalMs: 1000,
+          stableMs: 2000,
           archive: join(cwd, 'data/archive'),
           rejected: join(cwd, 'data/rejected'),
         },
@@ -23,12 +25,13 @@ describe('loading a configuration', () => {
       wholesale: {
         environment: 'production',
         keys: [{ name: 'main', value: 'sk-main' }],
-        limits: { windowMs: 60_000, requests: 60, orders: 20 },
+        limits: { windowMs: 60_000, transitMs: 5000, requests: 60, orders: 20 },
       },
       submit: {
         maxUnknownOutcomes: 8,
         settlementDelayMs: 120_000,
         referenceExpiryMs: 86_400_000,
+        placedDeadlineMs: 86_400_000,
         cancelTries: 3,
         retryTimeScale: 1,
       },
@@ -48,21 +51,34 @@ describe('loading a configuration', () => {
     expect(load(minimal).config.results.customer).toBeNull();
     const { config, cwd } = load(`${minimal}results: { customer: { templates: texts } }`);
     const templates = join(cwd, 'texts');
-    expect(config.results.customer).toEqual({ templates, qrPng: false, qrSvg: false });
+    expect(config.results.customer).toEqual({ templates, qr: [] });
+  });
+
+  it('has shorter times for trials, only with a sandbox', () => {
+    const trial = 'trial: { time_scale: 0.01, window_ms: 1000, transit_ms: 20 }\n';
+    const { config } = load(minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox') + trial);
+    expect(config).toMatchObject({
+      intake: { folder: { scanIntervalMs: 50, stableObservations: 3, stableMs: 50 } },
+      wholesale: { limits: { windowMs: 1000, transitMs: 20, requests: 60, orders: 20 } },
+      submit: { retryTimeScale: 0.01, settlementDelayMs: 120_000 },
+    });
+    const rule = 'trial is only for trials: remove it, or set `wholesale.environment: sandbox`';
+    expect(mistakesOf(`${minimal}${trial}`)[1]).toContain(rule);
+    expect(mistakesOf(minimal, { environment: { ORDER_SYNC__TRIAL__TIME_SCALE: '0' } })[1]).toContain(rule);
   });
 
   it('lets the environment override the file, and flags override both', () => {
-    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, max_unknown_outcomes: 3 }`;
+    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, settlement_delay_ms: 3 }`;
     const environment = {
       ORDER_SYNC__LOG__LEVEL: 'error',
-      ORDER_SYNC__SUBMIT__MAX_UNKNOWN_OUTCOMES: '4',
+      ORDER_SYNC__SUBMIT__SETTLEMENT_DELAY_MS: '4',
       ORDER_SYNC__SUBMIT__CONCURRENCY: '',
       ORDER_SYNC__ADMIN__LISTEN: '[::1]:0',
       UNRELATED: 'x',
     };
     const { config } = load(text, { environment, flags: { 'log.level': 'debug' } });
     expect(config.log.level).toBe('debug');
-    expect(config.submit).toMatchObject({ concurrency: 3, maxUnknownOutcomes: 4 });
+    expect(config.submit).toMatchObject({ concurrency: 3, maxUnknownOutcomes: 3, settlementDelayMs: 4 });
     expect(config.admin.listen).toEqual({ host: '::1', port: 0 });
   });
 

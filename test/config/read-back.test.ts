@@ -68,12 +68,6 @@ describe('the configuration of read-back', () => {
       `url: "https://a.example", schedule: "every day", ${wooKeys}`,
       'must be a cron expression',
     ],
-    [
-      'has a page size that the shop does not allow',
-      'woocommerce',
-      `url: "https://a.example", page_size: 250, ${wooKeys}`,
-      'must be',
-    ],
     ['has no access to Shopify', 'shopify', 'url: "https://a.example"', 'must have either an `access_token`'],
     [
       'has incomplete access to Shopify',

@@ -16,21 +16,17 @@ const mistake = (results: string): string => {
 };
 
 describe('who may read results', () => {
-  it('is the user of the worker, unless the configuration names a mode or a group', () => {
+  it('is the user of the worker, unless the configuration names a group', () => {
     expect(accessOf('')).toEqual({ mode: 0o600, gid: null });
-    expect(accessOf('  file_mode: "0644"')).toEqual({ mode: 0o644, gid: null });
     const own = process.getgid?.() ?? 0;
     expect(accessOf(`  group: "${own}"`)).toEqual({ mode: 0o640, gid: own });
     expect(accessOf('', { ORDER_SYNC__RESULTS__GROUP: String(own) })).toEqual({ mode: 0o640, gid: own });
-    expect(accessOf(`  group: "${own}"\n  file_mode: "0600"`)).toEqual({ mode: 0o600, gid: own });
   });
 
-  it('is checked: a group that does not exist, and modes that are none', () => {
+  it('is checked: a group that does not exist', () => {
     expect(mistake('  group: no-such-group')).toContain('results.group');
     expect(mistake('  group: no-such-group')).toContain('is no group of this machine');
     expect(mistake('  group: "a b"')).toContain('must be the name of a group');
     expect(mistake('  group: 33')).toContain('in quotes');
-    for (const mode of ['0640', '"0666"', '"640"'])
-      expect(mistake(`  file_mode: ${mode}`)).toContain('must be one of 0600, 0640, 0644');
   });
 });

@@ -7,7 +7,6 @@ const sandbox = minimal.replace('https://api.example.com/v1', 'http://127.0.0.1:
 const config = `${sandbox}intake:
   webhook:
     listen: 127.0.0.1:0
-    source: till
     tokens: [{ name: form, value: a-token-of-ours-it-is }]
     woocommerce:
       - shop: main

@@ -12,7 +12,7 @@ describe('the configuration of write-back', () => {
     const off = load(shopOf(rest)).config;
     expect([off.intake.shops[0]?.writeBack, resultSinks(off).map(({ name }) => name)]).toEqual([null, ['folder']]);
     const on = load(shopOf(rest, 'write_back: {}')).config;
-    const defaults = { status: 'completed', deliverCodes: 'off', notes: true, lineMeta: false };
+    const defaults = { status: 'completed', deliverCodes: 'off', lineMeta: false };
     expect(on.intake.shops[0]?.writeBack).toEqual(defaults);
     expect(resultSinks(on)).toContainEqual({ name: 'woocommerce:main', sources: ['own'] });
   });

@@ -21,11 +21,11 @@ async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Rec
 
 async function installationFor(
   url: string,
-  changes: { callback?: object; submit?: Record<string, number> } = {},
+  { callback, ...changes }: { callback?: object; timeScale?: number } = {},
 ): Promise<Installation> {
   const installation = await Installation.open({
-    callback: { url, secrets: [{ value: secret }], total_ms: 500, ...changes.callback },
-    ...(changes.submit === undefined ? {} : { submit: changes.submit }),
+    callback: { url, secrets: [{ value: secret }], ...callback },
+    ...changes,
   });
   open.push(installation);
   return installation;
@@ -64,7 +64,7 @@ describe('the callback sink in a running worker', () => {
 
   it.each([
     ['refuses it', answers(500), 'the receiver answered 500'],
-    ['does not answer', hangs, 'the receiver could not be reached: did not answer within 500 ms'],
+    ['does not answer', hangs, 'the receiver could not be reached: did not answer within 1500 ms'],
     ['breaks the connection off', cutsOff, /^the receiver could not be reached: (ECONNRESET|UND_ERR_SOCKET)$/],
   ])('retries when the receiver %s', async (_name, answer, error) => {
     const shop = await receiver(answer, takes);
@@ -95,7 +95,7 @@ describe('the callback sink in a running worker', () => {
 
   it('has delivered a result when the status is there, however long the body is', async () => {
     const shop = await receiver(answersForever);
-    const installation = await installationFor(shop.url, { callback: { total_ms: 5000 } });
+    const installation = await installationFor(shop.url);
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     await worker.line((line) => written(line) && line['state'] === 'completed');
@@ -104,7 +104,7 @@ describe('the callback sink in a running worker', () => {
 
   it('gives a delivery up in the end, flags it, and retries it when a person asks; buying continues', async () => {
     const shop = await receiver(answers(503));
-    const installation = await installationFor(shop.url, { submit: { retry_time_scale: 0 } });
+    const installation = await installationFor(shop.url, { timeScale: 0 });
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     const given = await worker.line(

@@ -17,7 +17,7 @@ describe('the text for the customer in a running worker', () => {
     const installation = await Installation.open({ callback: { url: shop.url, secrets: [{ value: secret }] } });
     open.push(installation);
     installation.configure((config) => {
-      config.results.customer = { qr_png: true };
+      config.results.customer = { qr: ['png'] };
     });
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();

@@ -24,7 +24,7 @@ async function onSmallDisk() {
   const installation = await Installation.open({
     sandbox: { limits: { enabled: false }, latency: { after_ms: [100, 200] } },
     submit: { concurrency: 8 },
-    webhook: { tokens: [{ name: 'shop', value: token }], limits: { requests_per_minute: 100_000, burst: 100_000 } },
+    webhook: { tokens: [{ name: 'shop', value: token }], limits: { requests_per_minute: 600_000 } },
   });
   onTestFinished(() => installation.close());
   const disk = SmallDisk.mount(join(installation.folder, 'small'), 40);

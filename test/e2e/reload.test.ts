@@ -50,7 +50,7 @@ describe('a key that is revoked and replaced while the worker runs', () => {
       limits: { ...limits, transit_ms: 200 },
       keys: [keys.main, keys.spare],
       // Without the reload the worker would probe it after five minutes.
-      submit: { retry_time_scale: 1 },
+      timeScale: 1,
     });
     const { sandbox } = installation;
     installation.drop('a.ndjson', orders(0, 160));
@@ -240,10 +240,10 @@ describe('SIGHUP', () => {
     installation.configure((config) => {
       config.submit.settlement_delay_ms = 400;
       config.log = { level: 'debug' };
-      config.submit.max_unknown_outcomes = 7;
+      config.submit.concurrency = 7;
     });
     const expected = { level: 'warn', need_restart: ['submit.settlement_delay_ms'] };
-    expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.max_unknown_outcomes'] });
+    expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.concurrency'] });
     expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
   });
 

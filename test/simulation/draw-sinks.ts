@@ -102,12 +102,12 @@ function drawShop(
   };
   if (platform === 'shopify') {
     const deliverCodes = random.pick<'off' | 'meta'>('off', 'meta', 'meta');
-    const options = { fulfil: random.chance(0.9), notifyCustomer: false, deliverCodes, tags: random.chance(0.8) };
+    const options = { fulfil: random.chance(0.9), notifyCustomer: false, deliverCodes };
     return { ...shop, platform, options };
   }
   const deliverCodes = random.pick<'off' | 'note' | 'meta'>('off', 'note', 'meta');
   const status = random.pick<'completed' | 'keep'>('completed', 'completed', 'keep');
-  const options = { status, deliverCodes, notes: random.chance(0.8), lineMeta: random.chance(0.2) };
+  const options = { status, deliverCodes, lineMeta: random.chance(0.2) };
   return { ...shop, platform, options };
 }
 

@@ -70,10 +70,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
     file: shopifyPlan,
     changes: [
       [`    ${metafields}\n`, ''],
-      [
-        '    ...(options.tags ? tagWrites(statement, now) : []),\n',
-        `    ${metafields}\n    ...(options.tags ? tagWrites(statement, now) : []),\n`,
-      ],
+      ['    ...tagWrites(statement, now),\n', `    ${metafields}\n    ...tagWrites(statement, now),\n`],
     ],
   },
   {

@@ -195,7 +195,6 @@ function checkStated(shop: SimWrittenShop, { document, orderId, edit, stages, is
   if (is !== should) violate('I44', `says ${is}, and it is ${should}`);
   const all = [...stages.values()];
   if (shop.plan.platform === 'shopify') {
-    if (!shop.plan.options.tags) return;
     const tags = (shop.shopify.tags.get(orderId) ?? []).toSorted().join();
     const due = [
       ...(all.every((stage) => stage === 'done') ? ['order-sync-delivered'] : []),
@@ -204,7 +203,6 @@ function checkStated(shop: SimWrittenShop, { document, orderId, edit, stages, is
     if (tags !== due) violate('I42', `has the tags "${tags}", not "${due}"`);
     return;
   }
-  if (!shop.plan.options.notes) return;
   const words = { done: 'Delivered', review: 'Needs review', open: '' } as const;
   const isSaid = shop.woocommerce.notesOf(orderId).some(({ note, customer_note: isForCustomer }) =>
     [...stages].every(([lineId, stage]) => {

@@ -77,12 +77,12 @@ const sinkOf = (order: ShopOrderPlan) => ({
 const wooSink = (order: ShopOrderPlan): ShopSinkPlan => ({
   ...sinkOf(order),
   platform: 'woocommerce',
-  options: { status: 'completed', deliverCodes: 'note', notes: true, lineMeta: false },
+  options: { status: 'completed', deliverCodes: 'note', lineMeta: false },
 });
 const shopifySink = (order: ShopOrderPlan): ShopSinkPlan => ({
   ...sinkOf(order),
   platform: 'shopify',
-  options: { fulfil: true, notifyCustomer: false, deliverCodes: 'meta', tags: true },
+  options: { fulfil: true, notifyCustomer: false, deliverCodes: 'meta' },
 });
 const ofWooCommerce = orderOf('woocommerce', ['11']);
 const ofShopify = orderOf('shopify', ['21', '22']);

@@ -268,7 +268,7 @@ export class SimWrittenShop implements Receiver {
     return {
       ...shop,
       platform: 'shopify',
-      rest: { ...rest, apiVersion: '2026-10', access: { kind: 'token', token } },
+      rest: { ...rest, access: { kind: 'token', token } },
       writeBack: plan.options,
     };
   }

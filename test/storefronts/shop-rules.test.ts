@@ -32,8 +32,9 @@ describe('the lines of a shop', () => {
   });
 
   it('expire where somebody sees it, when the order comes after its time', async () => {
-    const shops = await startShops({ shopify: { notAfter: '2026-01-01T00:00:00Z' } });
-    await shops.shopify(shopifyOrder({ line_items: [line(1, 'STEAM-20')] }));
+    const shops = await startShops({ shopify: { waitH: 1 } });
+    const paidAt = new Date(Date.now() - 2 * hour).toISOString();
+    await shops.shopify(shopifyOrder({ processed_at: paidAt, line_items: [line(1, 'STEAM-20')] }));
     expect(shops.bought()).toEqual(['1 1 x steam-usd-20 pending']);
     await shops.outbox.store.submission.expireOverdue(Date.now(), 8);
     expect(shops.bought()).toEqual(['1 1 x steam-usd-20 expired']);

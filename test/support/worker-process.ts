@@ -29,6 +29,8 @@ export interface InstallationOptions {
   readonly api?: string;
   readonly limits?: { window_ms: number; requests: number; orders: number; transit_ms: number };
   readonly submit?: Record<string, number>;
+  /** Shortens all delays of the worker. Default: a 500th. */
+  readonly timeScale?: number;
   readonly folder?: Record<string, unknown>;
   readonly webhook?: Record<string, unknown>;
   readonly callback?: Record<string, unknown>;
@@ -72,29 +74,30 @@ export class Installation {
     const folder = mkdtempSync(join(tmpdir(), 'order-sync-installation-'));
     const sandbox = options.api === undefined ? await openSandbox(folder, options.sandbox) : null;
     const configFile = join(folder, 'worker.yaml');
+    const { requests, orders, ...window } = options.limits ?? {
+      window_ms: 50,
+      requests: 6000,
+      orders: 2000,
+      transit_ms: 50,
+    };
     const config = {
       instance: 'test-shop',
       data_dir: folder,
       init: 'if-missing',
       intake: {
-        folder: {
-          inbox: join(folder, 'inbox'),
-          scan_interval_ms: 50,
-          stable_observations: 2,
-          stable_ms: 50,
-          ...options.folder,
-        },
+        folder: { inbox: join(folder, 'inbox'), ...options.folder },
         ...(options.webhook === undefined ? {} : { webhook: { listen: '127.0.0.1:0', ...options.webhook } }),
       },
       wholesale: {
         environment: 'sandbox',
         base_url: options.api ?? sandbox?.url,
         keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
-        limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_ms: 50 },
+        limits: { requests, orders },
         ...(options.wire === undefined ? {} : { wire: options.wire }),
         ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
       },
-      submit: { retry_time_scale: 0.002, settlement_delay_ms: 300, ...options.submit },
+      submit: { settlement_delay_ms: 300, ...options.submit },
+      trial: { time_scale: options.timeScale ?? 0.002, ...window },
       ...(options.callback === undefined ? {} : { results: { callbacks: [{ name: 'shop', ...options.callback }] } }),
       admin: { listen: '127.0.0.1:0' },
     };

@@ -23,7 +23,7 @@ export function addReconcile(program: Command, context: CliContext): void {
     const result = await sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
     const reports = result.kind === 'reconciled' ? result.shops : [];
     if (reports.some(({ error }) => error !== null)) context.setExitCode(exitCodes.problemsFound);
-    const text = plainLines(reports.map((report) => asText(report, sinceMs !== null)));
+    const text = plainLines(reports.map((report) => reconcileText(report, sinceMs !== null)));
     writeAnswer(context.stdout, options.json, { shops: reports.map(asJson) }, text);
   });
 }
@@ -32,7 +32,8 @@ function asJson({ readToMs, ...report }: Report): Record<string, unknown> {
   return { ...jsonFields(report), read_to: readToMs === null ? null : isoTime(readToMs) };
 }
 
-function asText(report: Report, isSince: boolean): string {
+/** @param isSince whether the run began at a time that was asked for */
+export function reconcileText(report: Report, isSince: boolean): string {
   const { platform, shop, complete, orders, accepted, takenBack, flagged, unreadable, readToMs, error } = report;
   const readTo = readToMs === null ? '' : `, up to ${isoTime(readToMs)}`;
   const counts = `${accepted} lines taken in, ${takenBack} taken back, ${flagged} flagged for review`;

@@ -10,10 +10,11 @@ export function addRun(program: Command, context: CliContext): void {
     .command('run')
     .description('run the worker: take in orders, buy each exactly once, write the results back');
   addConfigOptions(command).action(async (options: ConfigOptions) => {
-    const { config, warnings, values, digests } = await configFrom(options);
+    const loaded = await configFrom(options);
+    const { config, warnings } = loaded;
     const logger = loggerFor(config, context.stdout);
     for (const warning of warnings) logger.warn(warning);
-    const reading = { values, digests, load: () => checkedConfigFrom(options) };
+    const reading = { ...loaded, load: () => checkedConfigFrom(options) };
     await runWorker({ config, logger, reading }, context);
   });
 }

@@ -38,13 +38,13 @@ const ruleNames = ['split', 'partial', 'fallback_currency'] as const;
  */
 export function rulesOfLine(
   sku: SkuRules,
-  shop: SkuRules,
+  shop: Omit<SkuRules, 'not_after'>,
   paidMs: number,
 ): { readonly rules: OrderRules; readonly notAfterMs: number | null } {
   const values = ruleNames.map((name) => [name, sku[name] ?? shop[name]] as const);
   const rules: OrderRules = Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== false));
   const waitH = sku.wait_h ?? shop.wait_h;
-  const notAfter = sku.not_after ?? shop.not_after;
+  const notAfter = sku.not_after;
   const ends = [
     ...(waitH === undefined ? [] : [paidMs + waitH * 3_600_000]),
     ...(notAfter === undefined ? [] : [Date.parse(notAfter)]),

@@ -45,17 +45,10 @@ export const secretText = (need: 'required' | 'optional') =>
 /** The key next to a secret that names the file which holds it. */
 export const secretFile = (what: string) => z.string().min(1).optional().describe(`A file that holds ${what}.`);
 
-/** A token, and the one that it replaces: both are accepted, so that callers can change one after the other. */
-export const rotatingToken = {
-  value: secretText('required').describe(
-    'The token, at least 16 characters. In production from the environment, or use `value_file`.',
-  ),
-  value_file: secretFile('the token'),
-  previous_value: secretText('optional').describe(
-    'The token that `value` replaces. It is accepted, too, until this key is removed.',
-  ),
-  previous_value_file: secretFile('the previous token'),
-};
+/** A token by which somebody is known. */
+export const tokenText = secretText('required').describe(
+  'The token, at least 16 characters. In production from the environment, or use `value_file`.',
+);
 
 /** The secrets of the Standard Webhooks scheme that sign what the worker posts. */
 export const signingSecrets = z.array(
@@ -67,9 +60,5 @@ export const signingSecrets = z.array(
   }),
 );
 
-/**
- * Marks a key or a section that a reload changes without a restart. Within such a section, `atStart` marks the keys that
- * still need a restart. A key without a mark needs one, too.
- */
+/** Marks a key or a section that a reload changes. A key without a mark, and outside of such a section, needs a restart. */
 export const live = { reload: 'live' } as const;
-export const atStart = { reload: 'restart' } as const;

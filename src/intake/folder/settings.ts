@@ -22,3 +22,10 @@ export interface FolderSettings {
   readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
 }
+
+/** How often the inbox is scanned, and when a file is ready; `scale` shortens it in trials. */
+export const defaultScanning = (scale: number) => ({
+  scanIntervalMs: Math.max(50, Math.round(1000 * scale)),
+  stableObservations: 3,
+  stableMs: Math.max(50, Math.round(2000 * scale)),
+});

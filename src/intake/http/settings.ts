@@ -44,6 +44,26 @@ export interface WebhookLimits {
   readonly waiting: number;
 }
 
+export const defaultWebhookLimits: WebhookLimits = {
+  bodyBytes: 1_048_576,
+  batchLines: 1000,
+  depth: 16,
+  requestsPerMinute: 1200,
+  burst: 200,
+  uncommitted: 1000,
+  connections: 512,
+  connectionsPerAddress: 64,
+  unverifiedBytes: 16_777_216,
+  verifiedBytes: 16_777_216,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  waitS: 60,
+  waiting: 256,
+};
+
+/** The source of signed orders when neither they nor their secret have one. */
+export const usualSource = 'webhook';
+
 export interface WebhookSettings {
   readonly listen: { readonly host: string; readonly port: number };
   /** The source of orders when neither they nor their caller name one. */

@@ -36,3 +36,12 @@ export interface ParseLimits {
   /** Levels of nested objects and arrays. */
   readonly depth: number;
 }
+
+export const defaultParseLimits: ParseLimits = {
+  documentBytes: 67_108_864,
+  jsonBytes: 8_388_608,
+  rows: 50_000,
+  rowBytes: 65_536,
+  orderBytes: 1_048_576,
+  depth: 16,
+};

@@ -39,14 +39,14 @@ export class CustomerTexts {
   }
 
   async #withTexts(document: ResultDocument, ordered: OrderedEntries): Promise<ResultDocument> {
-    const { qrPng, qrSvg } = this.#settings;
+    const { qr } = this.#settings;
     const units = unitsOf(document);
     if (units.length > mostUnits) return { ...document, customer: null };
     const lines = deliveredLines(document, ordered);
     const qrCodes = await qrCodesOf(units);
     const order = { orderId: document.order_id, lines };
     return {
-      ...(qrPng || qrSvg ? withQrCodes(document, qrCodes, { qrPng, qrSvg }) : document),
+      ...(qr.length > 0 ? withQrCodes(document, qrCodes, qr) : document),
       customer: hasNews(lines) ? renderOrder(this.#templates, order, qrCodes) : null,
     };
   }
@@ -77,12 +77,12 @@ async function qrCodesOf(units: readonly ResultUnit[]): Promise<ReadonlyMap<stri
 function withQrCodes(
   document: ResultDocument,
   qrCodes: ReadonlyMap<string, QrCode>,
-  { qrPng, qrSvg }: Pick<CustomerSettings, 'qrPng' | 'qrSvg'>,
+  forms: CustomerSettings['qr'],
 ): ResultDocument {
   const withCode = (unit: ResultUnit): ResultUnit => {
     const code = unit.lpa === undefined ? undefined : qrCodes.get(unit.lpa);
     if (code === undefined) return unit;
-    return { ...unit, ...(qrPng ? { qr_png: code.png } : {}), ...(qrSvg ? { qr_svg: code.svg } : {}) };
+    return { ...unit, ...Object.fromEntries(forms.map((form) => [`qr_${form}`, code[form]])) };
   };
   const lines = document.lines.map((line) => ({
     ...line,

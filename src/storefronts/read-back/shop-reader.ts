@@ -156,7 +156,7 @@ export class ShopReader {
         if (!open.isSorted) {
           const problem =
             'the shop does not sort its orders by the time of their change, and one run cannot read them all';
-          throw new ShopApiError('unreadable', `${problem}: raise pages_per_run`);
+          throw new ShopApiError('unreadable', problem);
         }
         if (sinceMs === null) this.#unfinished = open;
         return;

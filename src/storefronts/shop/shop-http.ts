@@ -201,7 +201,7 @@ export class ShopHttp {
       bytes += part.byteLength;
       if (bytes > this.#options.rest.bodyBytes) {
         answer.body.destroy();
-        const problem = `the answer is longer than ${this.#options.rest.bodyBytes} bytes: lower page_size, or raise body_bytes`;
+        const problem = `the answer is longer than ${this.#options.rest.bodyBytes} bytes`;
         throw new ShopApiError('unreadable', `${name}: ${problem}`);
       }
       parts.push(part);

@@ -4,7 +4,6 @@ import { skuRuleKeys } from '../../core/order/sku.ts';
 import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
 import {
   count,
-  durationMs,
   httpUrl,
   keyName,
   live,
@@ -21,6 +20,9 @@ const secrets = z.array(
     value_file: secretFile('the secret'),
   }),
 );
+
+/** `not_after` is one time: it is for an SKU or an order, not for a shop. */
+const { not_after: _ofSku, ...rulesOfShop } = skuRuleKeys;
 
 export const shopKeys = {
   shop: keyName.describe('Names the shop in the address of its webhook.'),
@@ -56,7 +58,7 @@ export const shopKeys = {
     .max(64)
     .default('iccid')
     .describe('The field of a line in which the customer names the eSIM to top up, in capitals or not.'),
-  ...skuRuleKeys,
+  ...rulesOfShop,
 };
 
 export const restKeys = {
@@ -72,27 +74,25 @@ export const restKeys = {
   lookback_h: count(0, 8760)
     .default(0)
     .describe('How many hours before the very first start read-back begins. Paid orders of that time are bought.'),
-  overlap_s: count(0, 86_400)
-    .default(300)
-    .describe('How many seconds before the last read change a run starts: shops show some changes late.'),
-  pages_per_run: count(1, 10_000).default(50).describe('Pages in one run. The next run continues after them.'),
-  recheck_after_min: count(0, 10_080)
-    .default(60)
-    .describe(
-      'An order whose state was last known to be current more than this many minutes ago is read once more before a line of it is bought. 0: it is bought by the state that is known.',
-    ),
-  request_interval_ms: durationMs(0, 60_000).default(500).describe('The least time between two calls to the shop.'),
-  body_bytes: count(1024, 268_435_456).default(16_777_216).describe('The longest answer that is read.'),
-  timeouts: z
-    .strictObject({
-      connect_ms: durationMs(1, 600_000).default(5000).describe('Until the connection is open.'),
-      total_ms: durationMs(1, 600_000).default(60_000).describe('Until the answer is complete.'),
-    })
-    .prefault({})
-    .describe('Deadlines of one call.'),
 };
 
-const restSection = z.object({ ...restKeys, page_size: z.int() });
+/** How a shop is read; `scale` shortens the times in trials. */
+const readBackPace = (scale: number) => ({
+  /** Orders on a page, which both platforms allow, and pages in one run: the next run continues after them. */
+  pageSize: 100,
+  pagesPerRun: 50,
+  /** How far before the last read change a run starts: shops show some changes late. */
+  overlapS: 300,
+  /** An order whose state is known for longer is read once more before a line of it is bought. 0: never. */
+  recheckAfterMin: 60,
+  /** The least time between two calls to the shop. */
+  requestIntervalMs: Math.round(500 * scale),
+  /** The longest answer that is read. */
+  bodyBytes: 16_777_216,
+  timeouts: { connectMs: Math.max(1500, 5000 * scale), totalMs: Math.max(1500, 60_000 * scale) },
+});
+
+const restSection = z.object(restKeys);
 const shopSection = z.object(shopKeys);
 
 /** What the section of any shop has, whatever its platform. */
@@ -101,8 +101,8 @@ export type ShopSection = z.infer<typeof shopSection> & {
   readonly write_back?: object | undefined;
 };
 
-/** How a shop is read back. `restKeys` describes each field. */
-export type RestSettings = CamelKeys<z.infer<typeof restSection>>;
+/** How a shop is read back. `restKeys` and `readBackPace` describe each field. */
+export type RestSettings = CamelKeys<z.infer<typeof restSection>> & Readonly<ReturnType<typeof readBackPace>>;
 
 /** The settings that a shop of any platform has. `shopKeys` describes each field. */
 export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>, 'secrets'>> {
@@ -123,8 +123,11 @@ export interface PlatformSettings<Name extends string, Shop extends ShopSettings
   readonly sharesSecrets: boolean;
   /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
   restProblem(isSet: (key: string) => boolean): string | null;
-  /** @param secretAt the secret of a dotted path within the shop's section */
-  resolve(section: ShopSection, secretAt: SecretAt): Shop;
+  /**
+   * @param secretAt the secret of a dotted path within the shop's section
+   * @param scale shortens times in trials
+   */
+  resolve(section: ShopSection, secretAt: SecretAt, scale: number): Shop;
 }
 
 export type SecretAt = (path: string) => string | undefined;
@@ -146,7 +149,7 @@ export function resolveShop(section: ShopSection, secretAt: SecretAt) {
 }
 
 /** The settings of `rest` without those of its platform. */
-export function resolveRest(section: NonNullable<ShopSection['rest']>): RestSettings {
-  const rest = camelKeys(restSection.parse(section));
+export function resolveRest(section: NonNullable<ShopSection['rest']>, scale: number): RestSettings {
+  const rest = { ...camelKeys(restSection.parse(section)), ...readBackPace(scale) };
   return { ...rest, url: rest.url.replace(/\/+$/, '') };
 }

@@ -65,7 +65,7 @@ export function planShopifyWrites(
       fulfillmentOrderId: id,
       lines: lines.map((line) => ({ id: line.id, quantity: line.remaining })),
     })),
-    ...(options.tags ? tagWrites(statement, now) : []),
+    ...tagWrites(statement, now),
   ];
   const blocked = due.find(({ status }) => !openStatuses.includes(status));
   return { writes, withheld: whyWithheld(statement, now, blocked?.status ?? null) };

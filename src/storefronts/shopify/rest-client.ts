@@ -32,6 +32,9 @@ const grantSchema = z.looseObject({
     .nullish(),
 });
 
+/** The version of the Admin API. */
+const apiVersion = '2026-10';
+
 /** The Shopify REST Admin API. Its orders include their refunds, as its webhooks do. Needs the scope `read_orders`. */
 export class ShopifyApi implements ShopApi {
   readonly #http: ShopHttp;
@@ -52,7 +55,7 @@ export class ShopifyApi implements ShopApi {
   }
 
   changedSince(sinceMs: number): OrderList {
-    const path = `/admin/api/${this.#rest.apiVersion}/orders.json`;
+    const path = `/admin/api/${apiVersion}/orders.json`;
     const limit = String(this.#rest.pageSize);
     // With `open`, the default, refunds of archived orders would be missing.
     let query: Record<string, string> | null = {
@@ -88,7 +91,7 @@ export class ShopifyApi implements ShopApi {
    * the scope `read_all_orders` orders of more than 60 days are missing, too, so only with it an absent order is deleted.
    */
   async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
-    const path = `/admin/api/${this.#rest.apiVersion}/orders.json`;
+    const path = `/admin/api/${apiVersion}/orders.json`;
     const query = new URLSearchParams({ ids: orderId, status: 'any' }).toString();
     const body = bodySchema.safeParse((await this.#get(`${path}?${query}`, signal, isBehind)).value);
     const call = `GET ${path}?ids=${orderId}`;
@@ -115,7 +118,7 @@ export class ShopifyApi implements ShopApi {
    * What it changes is not told by its status: see `userErrors` there.
    */
   async graphql(query: string, variables: object, signal: AbortSignal): Promise<unknown> {
-    const path = `/admin/api/${this.#rest.apiVersion}/graphql.json`;
+    const path = `/admin/api/${apiVersion}/graphql.json`;
     const body = JSON.stringify({ query, variables });
     const headers = { 'content-type': 'application/json' };
     const { value } = await this.#call({ method: 'POST', path, headers, body, signal, isBehind: true });

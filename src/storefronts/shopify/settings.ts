@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
-import { count, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { secretFile, secretText } from '../../core/settings/schema-values.ts';
 import {
   resolveRest,
   resolveShop,
@@ -18,7 +18,6 @@ type ShopifyAccess =
   | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
 
 export interface ShopifyRest extends RestSettings {
-  readonly apiVersion: string;
   readonly access: ShopifyAccess;
 }
 
@@ -33,11 +32,6 @@ export interface ShopifyShop extends ShopSettings {
 
 const rest = z.strictObject({
   ...restKeys,
-  api_version: z
-    .string()
-    .regex(/^\d{4}-(01|04|07|10)$/, 'must be a version of the Admin API, for example "2026-10"')
-    .default('2026-10')
-    .describe('The version of the Admin API.'),
   access_token: secretText('optional').describe(
     'A lasting Admin API token with `read_orders`. In production from the environment, or use `access_token_file`.',
   ),
@@ -51,7 +45,6 @@ const rest = z.strictObject({
     'The secret of that app. In production from the environment, or use `client_secret_file`.',
   ),
   client_secret_file: secretFile('the client secret'),
-  page_size: count(10, 250).default(100).describe('Orders on a page.'),
 });
 
 const writeBack = z.strictObject({
@@ -61,7 +54,6 @@ const writeBack = z.strictObject({
     .enum(['off', 'meta'])
     .default('off')
     .describe('`meta`: the codes stand in a metafield of the order that belongs to the app. `off`: nowhere.'),
-  tags: z.boolean().default(true).describe('Tags the order with `order-sync-delivered` or `order-sync-review`.'),
 });
 
 const section = z.strictObject({
@@ -86,17 +78,21 @@ export const shopifySettings = {
     const isValid = isSet('access_token') ? parts === 0 : parts === 2;
     return isValid ? null : 'must have either an `access_token`, or both `client_id` and `client_secret`';
   },
-  resolve(shop: z.infer<typeof section>, secretAt: SecretAt): ShopifyShop {
+  resolve(shop: z.infer<typeof section>, secretAt: SecretAt, scale: number): ShopifyShop {
     return {
       platform: 'shopify',
       ...resolveShop(shop, secretAt),
       writeBack: shop.write_back === undefined ? null : camelKeys(shop.write_back),
-      rest: resolveShopifyRest(shop.rest, secretAt),
+      rest: resolveShopifyRest(shop.rest, secretAt, scale),
     };
   },
 };
 
-function resolveShopifyRest(read: z.infer<typeof rest> | undefined, secretAt: SecretAt): ShopifyRest | null {
+function resolveShopifyRest(
+  read: z.infer<typeof rest> | undefined,
+  secretAt: SecretAt,
+  scale: number,
+): ShopifyRest | null {
   if (read === undefined) return null;
   const token = secretAt('rest.access_token');
   const clientSecret = secretAt('rest.client_secret') ?? '';
@@ -104,5 +100,5 @@ function resolveShopifyRest(read: z.infer<typeof rest> | undefined, secretAt: Se
     token === undefined
       ? { kind: 'credentials', clientId: read.client_id ?? '', clientSecret }
       : { kind: 'token', token };
-  return { ...resolveRest(read), apiVersion: read.api_version, access };
+  return { ...resolveRest(read, scale), access };
 }

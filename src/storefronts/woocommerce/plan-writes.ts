@@ -56,7 +56,7 @@ export function planWrites(
   const given = givenLines(statement, order);
   const names = new Map([...now.lines].map(([lineId, { name }]) => [lineId, name]));
   const forCustomer = options.deliverCodes === 'note' ? customerNote(statement, given, names) : null;
-  const forShop = options.notes ? privateNote(statement) : null;
+  const forShop = privateNote(statement);
   const { announced, notes } = announce([forCustomer, forShop], readAnnouncedNotes(now.fields), known);
   const isClosed = order.state === 'closed';
   const ofOrder = [

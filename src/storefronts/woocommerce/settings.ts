@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
-import { count, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { secretFile, secretText } from '../../core/settings/schema-values.ts';
 import {
   resolveRest,
   resolveShop,
@@ -38,7 +38,6 @@ const rest = z.strictObject({
     'The `cs_` of that key. In production from the environment, or use `consumer_secret_file`.',
   ),
   consumer_secret_file: secretFile('the consumer secret'),
-  page_size: count(10, 100).default(100).describe('Orders on a page.'),
 });
 
 const writeBack = z.strictObject({
@@ -52,10 +51,6 @@ const writeBack = z.strictObject({
     .describe(
       'How the codes reach the order: `off`: not at all. `note`: in a note that the shop mails to the customer. `meta`: in a field of the order, which everybody reads who may read the order.',
     ),
-  notes: z
-    .boolean()
-    .default(true)
-    .describe('Private notes say what was delivered and what needs review, without codes.'),
   line_meta: z
     .boolean()
     .default(false)
@@ -89,7 +84,7 @@ export const wooCommerceSettings = {
   list: shopList('WooCommerce', section),
   sharesSecrets: false,
   restProblem: () => null,
-  resolve(shop: z.infer<typeof section>, secretAt: SecretAt): WooCommerceShop {
+  resolve(shop: z.infer<typeof section>, secretAt: SecretAt, scale: number): WooCommerceShop {
     return {
       platform: 'woocommerce',
       ...resolveShop(shop, secretAt),
@@ -99,7 +94,7 @@ export const wooCommerceSettings = {
         shop.rest === undefined
           ? null
           : {
-              ...resolveRest(shop.rest),
+              ...resolveRest(shop.rest, scale),
               consumerKey: secretAt('rest.consumer_key') ?? '',
               consumerSecret: secretAt('rest.consumer_secret') ?? '',
             },

@@ -23,7 +23,7 @@ describe('the configuration of the HTTP intake', () => {
   });
 
   it.each([
-    ['accepts no caller', 'source: shop', 'accepts no caller: set at least one of tokens'],
+    ['accepts no caller', 'limits: {}', 'accepts no caller: set at least one of tokens'],
     ['has a token that can be guessed', `tokens: [${token('a', 'short')}]`, 'must have at least 16 characters'],
     [
       'has one token for two callers',
@@ -32,7 +32,7 @@ describe('the configuration of the HTTP intake', () => {
     ],
     [
       'has two callers of one name',
-      `tokens: [${token('a', good)}, ${token('a', `${good}2`)}]`,
+      `tokens: [${token('a', good)}], standard_webhooks: [{ name: a, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw }]`,
       'must differ from the other names',
     ],
     [

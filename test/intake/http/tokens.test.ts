@@ -76,11 +76,15 @@ describe('the configuration of a token', () => {
     expect(load(file(', sources: [a, b], scopes: [post]')).warnings).toEqual([]);
   });
 
-  it('takes a previous value, which must be as good as the present one', () => {
-    const { config } = load(file(', previous_value: the-token-before-this-one'));
-    expect(config.intake.webhook?.tokens[0]?.secrets).toEqual([secret, 'the-token-before-this-one']);
-    expect(mistakesOf(file(', previous_value: short')).join()).toContain('must have at least 16 characters');
-    expect(mistakesOf(file(`, previous_value: ${secret}`)).join()).toContain('is also the secret of another entry');
+  it('takes the old and the new token of one name, which must be as good and may do the same', () => {
+    const second = (more: string): string => `}, { name: till, ${more}`;
+    const { config, warnings } = load(file(second('value: the-token-before-this-one')));
+    expect(config.intake.webhook?.tokens).toMatchObject([{ secrets: [secret, 'the-token-before-this-one'] }]);
+    expect(warnings.join()).toContain('"till" has more than one token; remove the old one');
+    expect(mistakesOf(file(second('value: short'))).join()).toContain('must have at least 16 characters');
+    expect(mistakesOf(file(second(`value: ${secret}`))).join()).toContain('is also the secret of another entry');
+    const rights = second('value: the-token-before-this-one, scopes: [post]');
+    expect(mistakesOf(file(rights)).join()).toContain('which has another `scopes`');
     expect(mistakesOf(file(', scopes: []')).join()).toContain('scopes');
   });
 });

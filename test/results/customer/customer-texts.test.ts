@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => outbox.close());
 
-const settings: CustomerSettings = { templates: null, qrPng: false, qrSvg: false };
+const settings: CustomerSettings = { templates: null, qr: [] };
 const logger = pino({}, { write: (text: string) => void log.push(text) });
 
 /** Takes in a line and closes its attempt with these units; fewer than were ordered leave it `placed`. */
@@ -112,15 +112,15 @@ describe('the result of an order', () => {
     const png = expect.stringMatching(/^data:image\/png;base64,/);
     const svg = expect.stringMatching(/^<svg /);
     expect(await units({})).toEqual([fullEsim]);
-    expect(await units({ qrPng: true })).toEqual([{ ...fullEsim, qr_png: png }]);
-    expect(await units({ qrSvg: true })).toEqual([{ ...fullEsim, qr_svg: svg }]);
-    expect(await units({ qrPng: true, qrSvg: true })).toEqual([{ ...fullEsim, qr_png: png, qr_svg: svg }]);
+    expect(await units({ qr: ['png'] })).toEqual([{ ...fullEsim, qr_png: png }]);
+    expect(await units({ qr: ['svg'] })).toEqual([{ ...fullEsim, qr_svg: svg }]);
+    expect(await units({ qr: ['png', 'svg'] })).toEqual([{ ...fullEsim, qr_png: png, qr_svg: svg }]);
     expect(bareResult()).not.toContain('qr_png');
   });
 
   it('is written without a text when that cannot be made, and the log has no code', async () => {
     await buy([{ code: 'SECRET\0CODE' }]);
-    expect(await written({ ...settings, qrPng: true })).toBe(bareResult());
+    expect(await written({ ...settings, qr: ['png'] })).toBe(bareResult());
     const failures = log.filter((text) => text.includes('could not be written')).map((text) => JSON.parse(text));
     expect(failures).toMatchObject([{ level: 50, source: 'shop1', order_id: '1001', kind: 'Error' }]);
     expect(log.join('')).not.toMatch(/SECRET|CODE/);

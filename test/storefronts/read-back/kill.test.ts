@@ -16,7 +16,7 @@ it('a worker that is killed again and again buys every paid order once, under th
   const stub = await new StubWooCommerce().open();
   const installation = await installationFor(
     stub,
-    { page_size: 10, schedule: '* * * * * *' },
+    { schedule: '* * * * * *' },
     { sandbox: { latency: { before_ms: [0, 20], after_ms: [0, 20] } } },
   );
   const acknowledged = new Set<string>();

@@ -55,7 +55,7 @@ export async function readBackOf(
   const shop: Shop =
     platform === 'woocommerce'
       ? wooCommerceShop({ skuMap, rest: { consumerKey: woo.key, consumerSecret: woo.secret, ...rest } })
-      : shopifyShop({ skuMap, rest: { apiVersion: '2026-10', access: token, ...rest } });
+      : shopifyShop({ skuMap, rest: { access: token, ...rest } });
   const store = outbox.store.storefronts;
   const storefronts = new StorefrontIntake({ shops: [shop], store, clock, logger, onChanged: () => undefined });
   const handler = storefronts.handlerFor(platform, 'main');

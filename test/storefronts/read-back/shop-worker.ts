@@ -29,7 +29,6 @@ export async function installationFor(
             consumer_key: woo.key,
             consumer_secret: woo.secret,
             lookback_h: 24,
-            request_interval_ms: 0,
             schedule: '0 0 1 1 *',
             ...rest,
           },

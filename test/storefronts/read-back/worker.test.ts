@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { minutesAgo, oneCard, oneRefunded, wooBody } from './running-read-back.ts';
+import { reconcileText } from '../../../src/cli/commands/reconcile.ts';
+import { minutesAgo, oneCard, oneRefunded, readBackOf, wooBody } from './running-read-back.ts';
 import {
   boughtBy,
   commandLine,
@@ -33,9 +34,11 @@ describe('a worker that reads a shop back', () => {
 
   it('buys everything once after it was killed while it read back', async () => {
     const stub = await new StubWooCommerce().open();
-    const installation = await installationFor(stub, { page_size: 10 });
-    for (let id = 1; id <= 25; id += 1) {
-      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: oneCard(`${id}1`) });
+    const installation = await installationFor(stub);
+    // Most of the first page is not paid, so that few are bought.
+    for (let id = 1; id <= 115; id += 1) {
+      const body = id <= 90 ? { ...oneCard(`${id}1`), status: 'pending', date_paid_gmt: null } : oneCard(`${id}1`);
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body });
     }
     const died = Promise.withResolvers<void>();
     stub.misbehave = async ({ number }) => {
@@ -170,17 +173,15 @@ describe('order-sync reconcile', () => {
 
   it('says with which --since to continue when one run does not read everything', async () => {
     const stub = await new StubWooCommerce().open();
-    const installation = await installationFor(stub, { page_size: 10, pages_per_run: 1 });
-    await commandLine(installation, 'init');
+    const { run } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 1 } });
     for (let id = 1; id <= 15; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
     }
-    const since = new Date(minutesAgo(90)).toISOString();
-    const { stdout } = await commandLine(installation, 'reconcile', '--since', since);
-    const next = new Date(stub.orders[9]?.modifiedMs ?? 0).toISOString();
-    expect(stdout).toContain(`10 lines taken in`);
-    expect(stdout).toContain(`there is more: run it again with --since ${next}\n`);
-    expect((await commandLine(installation, 'reconcile', '--since', next)).stdout).toContain(' 5 lines taken in');
+    const first = await run(minutesAgo(90));
+    const next = stub.orders[9]?.modifiedMs ?? 0;
+    const again = `there is more: run it again with --since ${new Date(next).toISOString()}`;
+    expect(reconcileText(first, true)).toMatch(new RegExp(`10 lines taken in, .*; ${again}$`));
+    expect(reconcileText(await run(next), true)).toContain(' 5 lines taken in');
   });
 
   it('exits with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for a wrong time', async () => {

@@ -66,7 +66,7 @@ it('brings a new user from a shop to the first code in an order, as the walk-thr
 
 it('is added by a reload, delays no purchase while the shop is silent, and writes each result once after kills', async () => {
   const stub = await new WritableWooCommerce().open();
-  const installation = await installationFor(stub, { timeouts: { connect_ms: 1000, total_ms: 1500 } });
+  const installation = await installationFor(stub);
   let worker = installation.start();
   await worker.started();
   installation.configure((config) => {

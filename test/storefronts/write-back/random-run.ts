@@ -108,7 +108,7 @@ export class RandomRun {
     const deliverCodes = this.deliverCodes;
     if (this.chance(0.5)) {
       const stub = await new WritableWooCommerce().open();
-      const options = { deliverCodes, lineMeta: this.chance(0.3), notes: this.chance(0.9) };
+      const options = { deliverCodes, lineMeta: this.chance(0.3) };
       this.written = await WrittenShop.open(writtenWooShop(stub.url, options, deadlineMs), stub);
       this.stub = stub;
     } else {

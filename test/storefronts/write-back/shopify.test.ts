@@ -95,9 +95,9 @@ describe('a result in an order of Shopify', () => {
   });
 
   it('does what is configured, and no more', async () => {
-    const { stub, written } = await shopWith([item('71', 1)], { fulfil: false, deliverCodes: 'off', tags: false });
+    const { stub, written } = await shopWith([item('71', 1)], { fulfil: false, deliverCodes: 'off' });
     await told(written);
-    expect(mutations(stub)).toEqual(['SetMetafields']);
+    expect(mutations(stub)).toEqual(['SetMetafields', 'AddTag']);
     expect([...(stub.shop.metafields.get('7')?.keys() ?? [])]).toEqual(['state', 'result']);
   });
 });

@@ -110,16 +110,15 @@ describe('a result in an order of WooCommerce', () => {
     expect(refunded.stub.shop.fieldsOf('7')['_order_sync_codes']).not.toContain(taken);
   });
 
-  it('keeps the status, writes no notes and no codes, as configured', async () => {
+  it('keeps the status and writes no codes, as configured', async () => {
     const { stub, written, order } = await shopWith([card('71')], {
       status: 'keep',
-      notes: false,
       deliverCodes: 'off',
     });
     await told(written);
-    expect([order.body['status'], stub.shop.notesOf('7'), stub.shop.mails]).toEqual(['processing', [], []]);
+    expect([order.body['status'], stub.shop.mails]).toEqual(['processing', []]);
     expect(stub.shop.fieldsOf('7')['_order_sync_state']).toBe('completed');
-    expect(JSON.stringify(order.body)).not.toContain(codesOf(written)[0]);
+    expect(JSON.stringify([order.body, stub.shop.notesOf('7')])).not.toContain(codesOf(written)[0]);
   });
 
   it('reaches the customer in one note, each value as it is', async () => {

@@ -24,7 +24,6 @@ export type End = 'fulfilled' | 'rejected' | 'needs_review';
 export const wooWriteBack: WooCommerceWriteBack = {
   status: 'completed',
   deliverCodes: 'meta',
-  notes: true,
   lineMeta: false,
 };
 
@@ -44,8 +43,8 @@ export function writtenShopifyShop(url: string, changes: Partial<ShopifyWriteBac
   const timeouts = { connectMs: 2000, totalMs };
   return shopifyShop({
     skuMap: writeSkuMap(),
-    rest: { ...restSettings(url), apiVersion: '2026-10', access, timeouts },
-    writeBack: { fulfil: true, notifyCustomer: false, deliverCodes: 'meta', tags: true, ...changes },
+    rest: { ...restSettings(url), access, timeouts },
+    writeBack: { fulfil: true, notifyCustomer: false, deliverCodes: 'meta', ...changes },
   });
 }
 

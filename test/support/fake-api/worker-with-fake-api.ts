@@ -62,8 +62,9 @@ export class WorkerWithFakeApi {
       api: api.url,
       limits: { window_ms: windowMs, requests, orders, transit_ms: 20 },
       timeouts: { connect_ms: 500, response_ms: 1000, total_ms: 1500 },
+      timeScale,
       ...options,
-      submit: { retry_time_scale: timeScale, settlement_delay_ms: 500, ...options.submit },
+      submit: { settlement_delay_ms: 500, ...options.submit },
     });
     onTestFinished(async () => {
       await installation.close();

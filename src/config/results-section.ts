@@ -1,15 +1,10 @@
 import { z } from 'zod';
 import { sourceSchema } from '../core/order/order-request.ts';
 import { resultEventTypes } from '../core/result/result-events.ts';
-import {
-  count,
-  durationMs,
-  folderPath,
-  httpUrl,
-  keyName,
-  live,
-  signingSecrets,
-} from '../core/settings/schema-values.ts';
+import { count, folderPath, httpUrl, keyName, live, signingSecrets } from '../core/settings/schema-values.ts';
+import { findGroup, isInGroup } from '../ops/system-groups.ts';
+import { qrForms } from '../results/settings.ts';
+import { problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 const callbacks = z
   .array(
@@ -40,10 +35,6 @@ const callbacks = z
         .boolean()
         .default(false)
         .describe('Allows http to another machine. Only for a network that nobody else can read.'),
-      connect_ms: durationMs(1, 60_000).default(5000).describe('Until the connection is open.'),
-      total_ms: durationMs(1, 60_000)
-        .default(15_000)
-        .describe('From the start of a post until the receiver has answered.'),
     }),
   )
   .max(20)
@@ -57,18 +48,12 @@ export const results = z
     folder: folderPath(
       'Where results are written, as `<source>/<order_id>.json`, and those of CSV order files as `files/<name>.<id>.csv`. Default: `<data_dir>/results`.',
     ),
-    file_mode: z
-      .enum(['0600', '0640', '0644'])
-      .optional()
-      .describe(
-        'Who may read results: `0600` the user of the worker, `0640` its group, too, `0644` every user of the machine. In quotes. Default: `0600`, and `0640` with `group`.',
-      ),
     group: z
       .string()
       .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes')
       .optional()
       .describe(
-        'The group that gets results, by name, or by number in quotes, for a program beside the worker. The user of the worker must be in it. Unset: that of the worker.',
+        'The group that may read results (`0640`), by name, or by number in quotes, for a program beside the worker. The user of the worker must be in it. Unset: only the user of the worker may read them (`0600`).',
       ),
     keep_days: count(1, 36_500)
       .optional()
@@ -84,14 +69,13 @@ export const results = z
           .max(4096)
           .optional()
           .describe('A folder of templates in the place of those of the program, which are in English.'),
-        qr_png: z
-          .boolean()
-          .default(false)
-          .describe('Gives each eSIM in a result its QR code as `qr_png`, a `data:` address.'),
-        qr_svg: z
-          .boolean()
-          .default(false)
-          .describe('Gives each eSIM in a result its QR code as `qr_svg`, the source of a picture.'),
+        qr: z
+          .array(z.enum(qrForms))
+          .max(qrForms.length)
+          .default([])
+          .describe(
+            'The QR codes of each eSIM in a result: `png` as `qr_png`, a `data:` address, `svg` as `qr_svg`, the source of a picture.',
+          ),
       })
       .optional()
       .describe(
@@ -100,3 +84,37 @@ export const results = z
   })
   .prefault({})
   .describe('Where results are written back to.');
+
+/** Deliveries are recorded under the name of an endpoint, so two must not share one. */
+export function checkResults(check: SectionCheck): void {
+  checkGroup(check);
+  const endpoints = check.entries('results', 'callbacks');
+  check.distinct(endpoints, 'name', 'the names of the other callbacks');
+  for (const at of endpoints) {
+    const mayBeHttp = check.isSandbox || check.at(...at, 'allow_http') === true;
+    if (!mayBeHttp) check.encrypted([...at, 'url'], 'keys and codes would cross the network');
+    const own = new Set<string>();
+    for (const entry of check.entries(...at, 'secrets')) {
+      const secret = check.secret(...entry, 'value');
+      if (secret === undefined) continue;
+      const problem = own.has(secret) ? 'is listed twice: remove one of them' : problemOfWhsec(secret);
+      if (problem !== null) check.report([...entry, 'value'], problem);
+      own.add(secret);
+    }
+  }
+}
+
+/** The group of results must exist, and the worker must be allowed to give files to it. */
+function checkGroup(check: SectionCheck): void {
+  const at = ['results', 'group'];
+  const group = check.at(...at);
+  if (typeof group !== 'string') return;
+  const gid = findGroup(group);
+  if (gid === null) {
+    check.report(at, `is no group of this machine: create it, or give its number, got "${group}"`);
+  } else if (!isInGroup(gid)) {
+    const user = process.getuid?.();
+    const problem = `is a group that the user ${user} is not in: add the user to it and start the worker anew`;
+    check.report(at, `${problem}, got "${group}"`);
+  }
+}

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { count, folderPath, keyName, secretFile, secretText } from '../core/settings/schema-values.ts';
+import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import { isCronExpression } from '../ops/schedule.ts';
+import type { SectionCheck } from './section-check.ts';
 
 /** The section of the keys that seal. */
 export const seal = z
@@ -71,3 +73,21 @@ export const backup = z
   })
   .prefault({})
   .describe('Backups of the database.');
+
+/** A key that is too short would seal nothing, and two with one id could not be told apart. */
+export function checkSeal(check: SectionCheck): void {
+  const keys = check.entries('seal', 'keys');
+  check.distinct(keys, 'id', 'the ids of the other keys');
+  const values = new Map<string, string>();
+  for (const at of keys) {
+    const value = check.secret(...at, 'value');
+    if (value === undefined) continue;
+    if (!isSealKey(value)) {
+      const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: order-sync seal new-key`;
+      check.report([...at, 'value'], rule);
+    }
+    const first = values.get(value);
+    if (first !== undefined) check.report([...at, 'value'], `is the same key as ${first}`);
+    values.set(value, first ?? at.join('.'));
+  }
+}

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { count, keyName, secretFile, secretText, signingSecrets } from '../core/settings/schema-values.ts';
+import { isHttpUrl } from '../core/settings/http-url.ts';
+import { keyName, secretFile, secretText, signingSecrets } from '../core/settings/schema-values.ts';
 import { alertTopics } from '../results/settings.ts';
+import { isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 /** The section of the endpoints that are told when something is wrong. */
 export const alerts = z
@@ -29,9 +31,6 @@ export const alerts = z
         .describe(
           '`attention`: new rows of the attention list. `paused`: scopes for which nothing is sent. `deliveries`: results that a sink does not take. `disk`: the disk of the outbox is nearly full. `health`: another check of `/healthz` fails.',
         ),
-      interval_min: count(0, 10_080)
-        .default(15)
-        .describe('At most one alert in so many minutes: what happens meanwhile is posted together after it.'),
       allow_http: z
         .boolean()
         .default(false)
@@ -41,3 +40,26 @@ export const alerts = z
   .max(10)
   .default([])
   .describe('Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.');
+
+/** No message has an address in it: whoever knows that of Slack may post there. */
+export function checkAlerts(check: SectionCheck): void {
+  const endpoints = check.entries('alerts');
+  check.distinct(endpoints, 'name', 'the names of the other alerts');
+  for (const at of endpoints) {
+    const url = check.secret(...at, 'url');
+    const mayBeHttp = check.isSandbox || check.at(...at, 'allow_http') === true;
+    const problem = url === undefined ? null : problemOfUrl(url, mayBeHttp);
+    if (problem !== null) check.report([...at, 'url'], problem);
+    for (const entry of check.entries(...at, 'secrets')) {
+      const secret = check.secret(...entry, 'value');
+      const wrong = secret === undefined ? null : problemOfWhsec(secret);
+      if (wrong !== null) check.report([...entry, 'value'], wrong);
+    }
+  }
+}
+
+function problemOfUrl(url: string, mayBeHttp: boolean): string | null {
+  if (!isHttpUrl(url)) return 'must be an http or https address without user, query or fragment';
+  if (mayBeHttp || !isUnencrypted(url)) return null;
+  return 'must be https, because anybody on the way could read where alerts are posted; or set allow_http';
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { adminRoles, type AdminSettings } from '../admin/settings.ts';
+import { isLoopback } from '../core/settings/http-url.ts';
+import { keyName, listenAddress, live, secretFile, tokenText } from '../core/settings/schema-values.ts';
+import { problemOfText, type SectionCheck } from './section-check.ts';
+
+/** The section of health, pages and commands. */
+export const admin = z
+  .strictObject({
+    listen: listenAddress
+      .default('127.0.0.1:9090')
+      .describe(
+        'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
+      ),
+    tokens: z
+      .array(
+        z.strictObject({
+          name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
+          role: z
+            .enum(adminRoles)
+            .describe('`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.'),
+          value: tokenText,
+          value_file: secretFile('the token'),
+        }),
+      )
+      .max(100)
+      .default([])
+      .describe(
+        'Who may sign in to the pages. During a rotation, list the old and the new token under the same name. Empty: the pages only show, and only on an address of this machine alone. See docs/pages.md.',
+      )
+      .meta(live),
+    hosts: z
+      .array(
+        z
+          .string()
+          .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
+      )
+      .max(100)
+      .default([])
+      .describe(
+        'Further host names under which browsers reach the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
+      )
+      .meta(live),
+  })
+  .prefault({})
+  .describe('The admin server.');
+
+/**
+ * The name of a token stands in the audit log, and only the token tells who decides: none may be shared, and a token of a
+ * shop must not open the pages.
+ * @param secrets all that are known, by the path of their key
+ */
+export function checkAdmin(check: SectionCheck, secrets: ReadonlyMap<string, string>): void {
+  const tokens = check.entries('admin', 'tokens');
+  check.rotations(tokens, ['role']);
+  for (const at of tokens) {
+    const own = [...at, 'value'].join('.');
+    const secret = secrets.get(own);
+    if (secret === undefined) continue;
+    const other = [...secrets].find(([where, value]) => where !== own && value === secret)?.[0];
+    const shared = other === undefined ? null : `is the same secret as ${other}: each needs its own`;
+    const problem = problemOfText(secret) ?? shared;
+    if (problem !== null) check.report([...at, 'value'], problem);
+  }
+}
+
+/** Whether the pages are shown at all: without tokens, whoever reaches the address would read every order. */
+export function arePagesShown({ listen, tokens }: Pick<AdminSettings, 'listen' | 'tokens'>): boolean {
+  return tokens.length > 0 || isLoopback(listen.host);
+}
+
+/** A sentence for who expects pages where there are none. */
+export function warnOfNoPages(settings: AdminSettings): readonly string[] {
+  if (arePagesShown(settings)) return [];
+  const where = `admin.listen: other machines reach ${settings.listen.host}, and admin.tokens is empty`;
+  return [`${where}: no pages are shown; add a token, see docs/pages.md`];
+}

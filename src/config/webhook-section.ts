@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { sourceSchema } from '../core/order/order-request.ts';
+import {
+  count,
+  keyName,
+  listenAddress,
+  live,
+  secretFile,
+  secretText,
+  tokenText,
+} from '../core/settings/schema-values.ts';
+import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
+import { platformSettings, shopLists } from '../storefronts/settings.ts';
+import { type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
+
+const boundSource = sourceSchema
+  .optional()
+  .describe('The only source whose orders it may post. Unset: any, and orders that name none belong to `webhook`.');
+
+const tokens = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('The name of this token in logs and in the audit log.'),
+      value: tokenText,
+      value_file: secretFile('the token'),
+      scopes: z
+        .array(z.enum(tokenScopes))
+        .min(1)
+        .default([...tokenScopes])
+        .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
+      sources: z
+        .array(sourceSchema)
+        .min(1)
+        .max(100)
+        .optional()
+        .describe(
+          'The only sources whose orders it may touch. The first is that of orders that name none. Unset: the source that is called as the token.',
+        ),
+    }),
+  )
+  .max(100)
+  .default([])
+  .describe('Bearer tokens, one for each caller. During a rotation, list the old and the new one under the same name.')
+  .meta(live);
+
+const standardWebhooks = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('The name of this secret in logs.'),
+      secret: secretText('required').describe(
+        '`whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `secret_file`.',
+      ),
+      secret_file: secretFile('the secret'),
+      source: boundSource,
+    }),
+  )
+  .max(100)
+  .default([])
+  .describe('Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.')
+  .meta(live);
+
+const limits = z
+  .strictObject({
+    body_bytes: count(1, 16_777_216)
+      .default(defaultWebhookLimits.bodyBytes)
+      .describe('Bytes of one request body. A request has at most 1,000 order lines.'),
+    requests_per_minute: count(1, 1_000_000)
+      .default(defaultWebhookLimits.requestsPerMinute)
+      .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),
+  })
+  .prefault({})
+  .describe('Limits on requests.')
+  .meta(live);
+
+/** The section of the intake over HTTP. */
+export const webhookIntake = z
+  .strictObject({
+    listen: listenAddress.describe(
+      'The address at which the worker receives orders, for example `127.0.0.1:8080`. Port 0: any free port.',
+    ),
+    tokens,
+    standard_webhooks: standardWebhooks,
+    ...shopLists,
+    limits,
+  })
+  .optional()
+  .describe('Orders over HTTP. Unset: the worker receives no orders over HTTP. See docs/http-api.md.');
+
+const webhook = ['intake', 'webhook'] as const;
+
+/** A caller without a real secret could spend the balance, so each of these rules prevents the start. */
+export function checkWebhook(check: SectionCheck): void {
+  if (check.at(...webhook) === undefined) return;
+  const lists = ['tokens', 'standard_webhooks', ...platformSettings.map(({ name }) => name)];
+  if (lists.every((list) => check.entries(...webhook, list).length === 0)) {
+    check.report(webhook, `accepts no caller: set at least one of ${lists.join(', ')}`);
+  }
+  const usedSecrets = new Set<string>();
+  checkCallers(check, usedSecrets);
+  checkShops(check, usedSecrets);
+}
+
+function checkCallers(check: SectionCheck, usedSecrets: Set<string>): void {
+  const listed = check.entries(...webhook, 'tokens');
+  const signers = check.entries(...webhook, 'standard_webhooks');
+  check.rotations(listed, ['scopes', 'sources']);
+  const firstOf = listed.filter((at, index) => {
+    return listed.findIndex((other) => check.at(...other, 'name') === check.at(...at, 'name')) === index;
+  });
+  check.distinct([...firstOf, ...signers], 'name', 'the other names of the webhook');
+  for (const at of listed) {
+    checkSecret(check, [...at, 'value'], problemOfText, usedSecrets);
+    const name = check.at(...at, 'name');
+    if (check.at(...at, 'sources') !== undefined || typeof name !== 'string') continue;
+    const rule = `this token may only touch orders of the source "${name}"`;
+    check.warn(`${at.join('.')}.sources is not set: ${rule}`);
+  }
+  for (const at of signers) checkSecret(check, [...at, 'secret'], problemOfWhsec, usedSecrets);
+}
+
+/** Only its secret identifies a caller, so two entries must not share one. */
+function checkSecret(
+  check: SectionCheck,
+  path: ConfigPath,
+  problemOf: (secret: string) => string | null,
+  usedSecrets: Set<string>,
+): void {
+  const secret = check.secret(...path);
+  if (secret === undefined) return;
+  const problem = problemOf(secret);
+  if (problem !== null) check.report(path, problem);
+  if (usedSecrets.has(secret)) check.report(path, 'is also the secret of another entry: each entry needs its own');
+  usedSecrets.add(secret);
+}
+
+/** Two shops must not share a name, a source or a secret: the orders of one could be taken for those of the other. */
+function checkShops(check: SectionCheck, usedSecrets: Set<string>): void {
+  const sources = new Set<unknown>();
+  for (const platform of platformSettings) {
+    const shops = check.entries(...webhook, platform.name);
+    check.distinct(shops, 'shop', "the other shops' names");
+    for (const at of shops) {
+      const source = check.at(...at, 'source') ?? check.at(...at, 'shop');
+      if (typeof source === 'string' && sources.has(source)) {
+        const problem = `must differ from the other shops' sources, got "${source}": equal order ids would be mixed up`;
+        check.report([...at, 'source'], problem);
+      }
+      sources.add(source);
+      checkRest(check, [...at, 'rest'], platform);
+      checkWriteBack(check, at);
+      // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
+      for (const secret of check.entries(...at, 'secrets')) {
+        checkSecret(check, [...secret, 'value'], problemOfText, usedSecrets);
+      }
+    }
+  }
+}
+
+/** The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the shop. */
+function checkRest(check: SectionCheck, at: ConfigPath, platform: (typeof platformSettings)[number]): void {
+  if (check.at(...at) === undefined) return;
+  check.encrypted([...at, 'url'], 'the keys of the shop would cross the network');
+  const problem = platform.restProblem(
+    (key) => check.secret(...at, key) !== undefined || check.at(...at, key) !== undefined,
+  );
+  if (problem !== null) check.report(at, problem);
+}
+
+/** Results are written through the API of the shop, and what is written must not look like what is ordered. */
+function checkWriteBack(check: SectionCheck, shop: ConfigPath): void {
+  const at = [...shop, 'write_back'];
+  if (check.at(...at) === undefined) return;
+  if (check.at(...shop, 'rest') === undefined) {
+    check.report(at, 'needs `rest`, which is not set: results are written through the API of the shop');
+  }
+  const iccidField = check.at(...shop, 'iccid_field');
+  if (check.at(...at, 'line_meta') === true && String(iccidField).toLowerCase() === 'code') {
+    const problem = 'writes delivered codes into the field "Code" of lines';
+    check.report(
+      [...at, 'line_meta'],
+      `${problem}, which iccid_field names as the field of an eSIM: use another name there`,
+    );
+  }
+}

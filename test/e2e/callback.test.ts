@@ -136,7 +136,7 @@ describe('the callback sink in a running worker', () => {
 
   it('repeats a delivery at the next start when the worker was killed during it', async () => {
     const shop = await receiver(hangs, takes);
-    const installation = await installationFor(shop.url, { callback: { total_ms: 60_000 } });
+    const installation = await installationFor(shop.url);
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     await shop.arrived(1);
@@ -148,7 +148,7 @@ describe('the callback sink in a running worker', () => {
 
   it('does not delay the stop of the worker: a hanging delivery stays due', async () => {
     const shop = await receiver(hangs);
-    const installation = await installationFor(shop.url, { callback: { total_ms: 60_000 } });
+    const installation = await installationFor(shop.url, { timeScale: 1 });
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     await shop.arrived(1);
@@ -259,7 +259,7 @@ describe('the callback sink in a running worker', () => {
   it('is paused while it fails, shown in health and in queue status, and delivers everything afterwards', async () => {
     let isDown = true;
     const shop = await receiver((response) => void response.writeHead(isDown ? 500 : 204).end());
-    const installation = await installationFor(shop.url, { callback: { total_ms: 10_000 } });
+    const installation = await installationFor(shop.url);
     installation.drop('a.ndjson', [1, 2, 3, 4, 5, 6].map((id) => `${order(id)}\n`).join(''));
     const worker = installation.start();
     const { admin } = await worker.started();

@@ -100,8 +100,9 @@ describe('a worker that gets a stop signal', () => {
       callback: {
         url: receiver.url,
         secrets: [{ value: `whsec_${Buffer.alloc(32, 9).toString('base64')}` }],
-        total_ms: 60_000,
       },
+      // The receiver has as long as in production.
+      timeScale: 1,
     });
     // One after the other they would take longer than 9 s.
     installation.configure((config) => (config.shutdown = { grace_ms: 5500 }));

@@ -34,7 +34,7 @@ const headOf = (state: Queue['state']): string => `
   WHERE e.state = '${state}' AND e.lane = +:lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
 
-/** Entries of unknown outcome are few: no more than `submit.max_unknown_outcomes`, unless that was lowered. */
+/** Entries of unknown outcome are few: no more than `submit.concurrency`, unless that was lowered. */
 const mostUnknown = 1000;
 
 const byArrival = (a: LaneHead, b: LaneHead): number => a.dueAtMs - b.dueAtMs || a.id - b.id;

@@ -31,7 +31,7 @@ export interface AttemptDeps extends CallDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: BudgetLimits;
-  readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence' | 'isPaused'>;
+  readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'lookupsProven' | 'isPaused'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
   /** Counts the attempts that were closed. */
@@ -106,7 +106,7 @@ export class Attempt {
       const lookup = await this.#lookUp(attempt, key, signal);
       // If the found order is another one, that does not prove that lookups find what was bought.
       if (lookup.kind === 'found' && lookup.differs === undefined)
-        await this.#record(signal, () => this.#deps.lookups.found(attempt.entry.operation, this.#deps.wholesale));
+        await this.#record(signal, () => this.#deps.lookups.recordFound(attempt.entry.operation, this.#deps.wholesale));
       const settlement = this.decideLookup(attempt, lookup);
       await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started, signal });
     }
@@ -148,7 +148,7 @@ export class Attempt {
     if (verdict.step === 'review') logger.error({ reference: entry.reference, reason: verdict.reason }, 'needs review');
     if (verdict.step !== 'send' || !isPaused) return verdict;
     // It counts as unknown, and would hold up others as long as its scope is paused.
-    return { step: canLookUp && lookups.trusts(entry.operation, wholesale) ? 'lookup' : 'wait' };
+    return { step: canLookUp && lookups.hasFound(entry.operation, wholesale) ? 'lookup' : 'wait' };
   }
 
   #canLookUp(operation: Operation, originReference: string | null): boolean {
@@ -162,7 +162,7 @@ export class Attempt {
     const { operation } = attempt.entry;
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
     const isPaused = pauses.holdsUp(scopesOf(attempt.entry));
-    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation, wholesale), isPaused };
+    return { ...policy, canLookUp, lookupsProven: lookups.hasFound(operation, wholesale), isPaused };
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {

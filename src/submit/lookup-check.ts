@@ -41,11 +41,11 @@ export class LookupCheck {
   }
 
   /** Whether a lookup has found what such an operation buys, under the path that is configured now. */
-  trusts(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): boolean {
+  hasFound(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): boolean {
     return this.#isProven(lookedUpAs(operation), wholesale.lookupPath(familyOf(operation)));
   }
 
-  async found(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): Promise<void> {
+  async recordFound(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): Promise<void> {
     const kind = lookedUpAs(operation);
     const path = wholesale.lookupPath(familyOf(operation));
     if (path !== null && !this.#isProven(kind, path)) await this.#prove(kind, path);

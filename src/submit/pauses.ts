@@ -124,7 +124,7 @@ export class Pauses {
   }
 
   /** The families and balances of which an order may be sent now if it is of a product that has not failed there. */
-  earlyTrials(): readonly string[] {
+  scopesOpenToOtherProducts(): readonly string[] {
     return this.#pauses
       .filter((pause) => ['family', 'balance'].includes(scopeFrom(pause.scope)?.kind ?? '') && endsByTrial(pause))
       .map((pause) => pause.scope)

@@ -22,8 +22,11 @@ export const mutantsOfSinks: readonly Mutant[] = [
     name: 'a note is posted without a look whether the order has it',
     file: woocommerce,
     changes: [
-      ['if (!isAnnouncedHere || this.#wasWritten) await this.#readNotes();', ''],
-      ['if (!isAnnouncedHere) {', "if (note.marker === '') {"],
+      [
+        "if (this.#notes.get(note.marker) !== 'announced' || this.#earlierNotes === 'unread') await this.#readNotes();",
+        '',
+      ],
+      ["if (state !== 'announced') {", "if (note.marker === '') {"],
     ],
   },
   {
@@ -34,7 +37,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a note that was lost is not posted again',
     file: woocommerce,
-    changes: [['    this.#lost.add(marker);\n', '    this.#present.add(marker);\n']],
+    changes: [["this.#notes.set(marker, 'lost');", "this.#notes.set(marker, 'posted');"]],
   },
   {
     name: 'an order is completed before its codes stand in it',

@@ -94,8 +94,8 @@ export const mutants: readonly Mutant[] = [
     file: lookup,
     changes: [
       [
-        "return lookUpAfterDelay(input, 'not_found') ?? absenceBelieved(input);",
-        "return (facts.buffered === null ? lookUpAfterDelay(input, 'not_found') : null) ?? absenceBelieved(input);",
+        "const delayed = lookUpAfterDelay(input, 'not_found');\n  return delayed ?? neverArrived(input);",
+        "const delayed = facts.buffered === null ? lookUpAfterDelay(input, 'not_found') : null;\n  return delayed ?? neverArrived(input);",
       ],
     ],
   },

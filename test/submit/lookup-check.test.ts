@@ -60,12 +60,12 @@ it('a found top-up proves lookups of both kinds, also when the worker died betwe
     if (proofs === 2) throw new Error('the worker died');
     return step(...values);
   });
-  await expect(new LookupCheck(dying).found('esim_topup', wholesale)).rejects.toThrow('the worker died');
+  await expect(new LookupCheck(dying).recordFound('esim_topup', wholesale)).rejects.toThrow('the worker died');
   const next = new LookupCheck(store);
   await next.refresh();
-  await next.found('esim_topup', wholesale);
-  expect(next.trusts('esim_topup', wholesale)).toBe(true);
-  expect(next.trusts('esim_order', wholesale)).toBe(true);
+  await next.recordFound('esim_topup', wholesale);
+  expect(next.hasFound('esim_topup', wholesale)).toBe(true);
+  expect(next.hasFound('esim_order', wholesale)).toBe(true);
 });
 
 it('believes lookups from the record of the proof on, although the disk is full when proofs are read', async () => {
@@ -76,7 +76,7 @@ it('believes lookups from the record of the proof on, although the disk is full 
   });
   const lookups = new LookupCheck(full);
   const wholesale = { lookupPath: () => '/orders/{key}' };
-  await lookups.found('gift_card_order', wholesale);
-  expect(lookups.trusts('gift_card_order', wholesale)).toBe(true);
-  expect(lookups.trusts('esim_order', wholesale)).toBe(false);
+  await lookups.recordFound('gift_card_order', wholesale);
+  expect(lookups.hasFound('gift_card_order', wholesale)).toBe(true);
+  expect(lookups.hasFound('esim_order', wholesale)).toBe(false);
 });

@@ -13,7 +13,7 @@ export const policy: DecisionPolicy = {
   ...usualTries,
   retryTimeScale: 1,
   canLookUp: true,
-  trustsAbsence: true,
+  lookupsProven: true,
   isPaused: false,
 };
 

@@ -3,7 +3,7 @@ import type { OutcomeRow } from '../answers/outcome.ts';
 import {
   lookUpAfterDelay,
   outcomeKnown,
-  reviewUnknown,
+  flagUnknown,
   unchanged,
   type DecisionInput,
   type EntryFacts,
@@ -62,7 +62,7 @@ export function absentAfterLoss(input: DecisionInput): Settlement | null {
 function ownIsAbsent(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const parts = partsOf(facts);
-  if (parts.length === 0 || !policy.trustsAbsence || fallbackFor(facts).length > 0)
+  if (parts.length === 0 || !policy.lookupsProven || fallbackFor(facts).length > 0)
     return lookUpUnder(input, 'replacement');
   const message = 'the outbox was lost, and it may have been bought in parts: each is looked up before it is ordered';
   return replaceBy(input, 'out_of_stock', message, parts);
@@ -70,16 +70,16 @@ function ownIsAbsent(input: DecisionInput): Settlement {
 
 function replacementIsAbsent(input: DecisionInput): Settlement | null {
   const { facts, policy } = input;
-  if (mayBeElsewhere(facts) && !policy.trustsAbsence) {
+  if (mayBeElsewhere(facts) && !policy.lookupsProven) {
     const reason =
       'the outbox was lost, its order may have been charged to another balance or bought in parts, and no lookup has ever found an order';
-    return reviewUnknown(input, 'not_found', reason);
+    return flagUnknown(input, 'not_found', reason);
   }
   if (partsOf(facts).length === 0) return null;
   // A lookup has found an order since its own reference was looked up: now that absence can be believed, too.
   if (fallbackFor(facts).length === 0) return lookUpUnder(input, 'own_reference');
   const reason = 'the outbox was lost: its order may have been bought in parts, and from either balance';
-  return reviewUnknown(input, 'not_found', reason);
+  return flagUnknown(input, 'not_found', reason);
 }
 
 /**
@@ -92,7 +92,7 @@ export function replacementFound(input: DecisionInput): Settlement {
   const delayed = lookUpAfterDelay(input, 'not_found');
   if (delayed !== null) return delayed;
   const fallback = mayHaveParts(facts, 'split') || mayHaveParts(facts, 'partial') ? [] : fallbackFor(facts);
-  if (fallback.length === 0) return reviewUnknown(input, 'accepted', `the outbox was lost, and ${found}`);
+  if (fallback.length === 0) return flagUnknown(input, 'accepted', `the outbox was lost, and ${found}`);
   const message = `charged to the other balance before the outbox was lost: ${found}`;
   return replaceBy(input, 'insufficient_balance', message, fallback);
 }
@@ -125,5 +125,5 @@ export function reviewIfMaybeSplit(input: DecisionInput, settlement: Settlement)
   const endsOrWaits = state === 'rejected' || state === 'expired' || isRefused;
   if (!endsOrWaits || (replacements.length > 0 && fallbackFor(facts).length === 0)) return settlement;
   const reason = `the outbox was lost, and its order may have been bought in parts, about which its own rejection says nothing (${error?.code}: ${error?.message})`;
-  return { ...reviewUnknown(input, row, reason), pause };
+  return { ...flagUnknown(input, row, reason), pause };
 }

@@ -11,9 +11,9 @@ import {
   lookUpAgain,
   nextTryAtMs,
   outcomeKnown,
-  review,
+  flagForReview,
   reviewIfExpired,
-  reviewUnknown,
+  flagUnknown,
   settleByAnswer,
   unchanged,
   type DecisionInput,
@@ -37,20 +37,20 @@ export function decideLookup(
 function settlementOf(input: DecisionInput, lookup: LookupOutcome): Settlement {
   switch (lookup.kind) {
     case 'found':
-      return found(input, lookup.answer, lookup.differs ?? null);
+      return orderFound(input, lookup.answer, lookup.differs ?? null);
     case 'absent':
-      return absentOftenEnough(input);
+      return notFound(input);
     case 'failed':
-      return failed(input, lookup.outcome);
+      return lookupFailed(input, lookup.outcome);
   }
 }
 
-function found(input: DecisionInput, answer: OrderAnswer, differs: string | null): Settlement {
+function orderFound(input: DecisionInput, answer: OrderAnswer, differs: string | null): Settlement {
   const { facts } = input;
   if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
   if (facts.recoveryStage === 'replacement') return replacementFound(input);
   // Another purchase has this reference: nobody gets its units.
-  if (differs !== null) return { ...reviewUnknown(input, 'answer_mismatch', differs), answer: notOurs(answer) };
+  if (differs !== null) return { ...flagUnknown(input, 'answer_mismatch', differs), answer: notOurs(answer) };
   const settled = settleByAnswer(input, answer);
   return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled, answer) : settled;
 }
@@ -65,12 +65,12 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
   }
   if (buffered !== null) {
     const reason = `the cancel was rejected after an ambiguous attempt, and the order's status is "${answer.status}": ${buffered.message}`;
-    return review(input, buffered.row, reason);
+    return flagForReview(input, buffered.row, reason);
   }
   if (isOverdue(facts, nowMs)) {
     // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
     const reason = `its deadline passed while the outcome of the cancel was unknown, and the order's status is "${answer.status}"`;
-    return lookUpAfterDelay(input, 'accepted') ?? reviewUnknown(input, 'accepted', reason);
+    return lookUpAfterDelay(input, 'accepted') ?? flagUnknown(input, 'accepted', reason);
   }
   // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
   return { ...unchanged(input, 'accepted'), state: 'unknown', counted: false, recoveryStage: 'done' };
@@ -112,65 +112,77 @@ function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean 
   return nowMs - acceptedAtMs >= policy.placedDeadlineMs;
 }
 
-/**
- * One lookup that finds nothing may be a mix-up, so an absence must be repeated before it ends an entry. To look it up or to
- * send it again ends nothing, unless its order may have another reference.
+/*
+ * "Not found" raises three questions, which are answered one by one:
+ * - Was it said often enough? One answer may be a mix-up (`notFound`).
+ * - Can the API still be processing the last attempt? Until the settlement delay is over, the answer says nothing
+ *   (`lookUpAfterDelay`).
+ * - Do lookups work? Until one has found an order, their path may be wrong (`policy.lookupsProven`).
  */
-function absentOftenEnough(input: DecisionInput): Settlement {
+
+/**
+ * A lookup found nothing. What that ends must be said several times in a row. To look the entry up or to send it again ends
+ * nothing, unless its order may have another reference.
+ */
+function notFound(input: DecisionInput): Settlement {
   const { facts, policy } = input;
-  const settlement = absent(input);
+  const settlement = settleNotFound(input);
   const endsSomething = settlement.state !== facts.state || facts.recoveryStage === 'replacement';
   if (!endsSomething || facts.absences + 1 >= policy.absenceTries) return settlement;
   const dueAtMs = nextTryAtMs(input, 'standard', facts.absences);
   return { ...lookUpAgain(input, 'not_found'), absences: facts.absences + 1, dueAtMs };
 }
 
-function absent(input: DecisionInput): Settlement {
+/** What becomes of the entry if "not found" was said often enough. */
+function settleNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
-  if (facts.state === 'placed') return placedIsAbsent(input);
-  if (facts.operation === 'esim_cancel') return originIsAbsent(input);
-  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownIsAbsent(input);
+  if (facts.state === 'placed') return acceptedNotFound(input);
+  if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
+  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownNotFound(input);
   const recovering = absentAfterLoss(input);
   if (recovering !== null) return recovering;
-  const settlement = unknownIsAbsent({ ...input, facts: { ...facts, recoveryStage: 'done' } });
+  const settlement = unknownNotFound({ ...input, facts: { ...facts, recoveryStage: 'done' } });
   if (settlement.state === facts.state) return settlement;
-  // Its replacement was absent often enough; its own reference was looked up once, which ends nothing.
+  // Its replacement was looked up often enough; its own reference was looked up once, which ends nothing.
   return { ...lookUpAgain(input, 'not_found'), recoveryStage: 'done' };
 }
 
-function placedIsAbsent(input: DecisionInput): Settlement {
+function acceptedNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
   if (facts.settlementDelayLeftMs > 0) {
     const dueAtMs = nextTryAtMs(input, 'standard', facts.tries);
     return { ...unchanged(input, 'not_found'), nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
   }
-  return reviewUnknown(input, 'not_found', 'the API accepted the order, but a lookup does not find it');
+  return flagUnknown(input, 'not_found', 'the API accepted the order, but a lookup does not find it');
 }
 
-/** The order that the eSIM came from is absent, which says nothing about the cancel. A cancel can be repeated (Spec 3). */
-function originIsAbsent(input: DecisionInput): Settlement {
+/** The order that the eSIM came from is not found, which says nothing about the cancel. A cancel can be repeated (Spec 3). */
+function cancelledOrderNotFound(input: DecisionInput): Settlement {
   const { facts, nowMs } = input;
   if (facts.recoveryStage === 'own_reference' && !isOverdue(facts, nowMs))
     return { ...unchanged(input, 'not_found'), counted: false, recoveryStage: 'done' };
   const reason = 'the cancel may have worked, but the order of its eSIM is not found';
-  return reviewUnknown(input, facts.buffered?.row ?? 'not_found', reason);
+  return flagUnknown(input, facts.buffered?.row ?? 'not_found', reason);
 }
 
-function unknownIsAbsent(input: DecisionInput): Settlement {
+/** The order of an entry whose outcome is unknown is not found. */
+function unknownNotFound(input: DecisionInput): Settlement {
   const { facts, nowMs } = input;
-  if (facts.buffered === null && !isOverdue(facts, nowMs)) return sendAgain(input);
-  return lookUpAfterDelay(input, 'not_found') ?? absenceBelieved(input);
+  const maySendAgain = facts.buffered === null && !isOverdue(facts, nowMs);
+  if (maySendAgain) return sendAgain(input);
+  const delayed = lookUpAfterDelay(input, 'not_found');
+  return delayed ?? neverArrived(input);
 }
 
 /**
  * The same reference again buys it, or brings the first answer (Spec 7, retry rule 1): at once after the first ambiguous
- * attempt, because most of them are short faults of the network. After a second one, or while a scope of it is paused, the
- * absence is proven first: then the outcome is known, and the entry holds nobody up while it waits.
+ * attempt, because most of them are short faults of the network. After a second one, or while a scope of it is paused,
+ * lookups first prove that it did not arrive: then the outcome is known, and the entry holds nobody up while it waits.
  */
 function sendAgain(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const isFirst = facts.attempts < 2 && !policy.isPaused;
-  if (isFirst || !policy.trustsAbsence) return { ...unchanged(input, 'not_found'), counted: false };
+  if (isFirst || !policy.lookupsProven) return { ...unchanged(input, 'not_found'), counted: false };
   const delayed = lookUpAfterDelay(input, 'not_found');
   if (delayed !== null) return delayed;
   const message =
@@ -186,39 +198,39 @@ function sendAgain(input: DecisionInput): Settlement {
   };
 }
 
-/** The settlement delay is over: the absence is believed if a lookup has ever found an order. */
-function absenceBelieved(input: DecisionInput): Settlement {
+/** It is not sent again, and the settlement delay is over. If lookups work, nothing was bought. */
+function neverArrived(input: DecisionInput): Settlement {
   const { facts, policy } = input;
-  const { buffered } = facts;
-  if (!policy.trustsAbsence) {
+  const { buffered: rejection } = facts;
+  if (!policy.lookupsProven) {
     const reason =
-      buffered === null
+      rejection === null
         ? 'its deadline passed while its outcome was unknown, and no lookup has ever found an order: "not found" proves nothing'
-        : `rejected after an attempt that may have bought it (${buffered.message}), and no lookup has ever found an order: is the lookup path right?`;
-    return reviewUnknown(input, buffered?.row ?? 'not_found', reason);
+        : `rejected after an attempt that may have bought it (${rejection.message}), and no lookup has ever found an order: is the lookup path right?`;
+    return flagUnknown(input, rejection?.row ?? 'not_found', reason);
   }
-  if (buffered === null) {
+  if (rejection === null) {
     const message =
       'the deadline of the order passed while its outcome was unknown; a lookup after that does not find it: nothing was bought';
     const error = { code: 'not_after_passed', message, buffered: false };
     return { ...unchanged(input, 'not_found'), ...outcomeKnown, state: 'expired', counted: false, error };
   }
-  // Nothing was bought, so the rejection is believed as that of an entry that was sent for the first time.
+  // The rejection counts as that of an entry that was sent for the first time.
   const clean: EntryFacts = { ...facts, ...outcomeKnown, settlementDelayLeftMs: 0, buffered: null, state: 'sending' };
-  const { row, code, message } = buffered;
-  const rejection = { ...withoutAnswer(row, true, message), code };
-  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row].clean, rejection);
+  const { row, code, message } = rejection;
+  const outcome = { ...withoutAnswer(row, true, message), code };
+  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row].clean, outcome);
   return { ...settlement, ...outcomeKnown, counted: false };
 }
 
 /** The lookup brought no answer to its question. */
-function failed(input: DecisionInput, outcome: Outcome): Settlement {
+function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
   const { facts, nowMs } = input;
   const pause = denialOf(outcome, columnFor(facts));
   // A lookup that died with the worker asked nothing: the next one may show the units.
   if (facts.state === 'placed' && outcome.row !== 'crashed' && isAcceptedTooLongAgo(input)) {
     const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
-    return { ...review(input, 'accepted', reason), pause };
+    return { ...flagForReview(input, 'accepted', reason), pause };
   }
   const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
   const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, 'standard', facts.tries));

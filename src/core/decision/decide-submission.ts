@@ -10,7 +10,7 @@ import {
   errorOf,
   nextTryAtMs,
   outcomeKnown,
-  review,
+  flagForReview,
   reviewIfExpired,
   settleByAnswer,
   settlementDelayFromNow,
@@ -43,7 +43,7 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
   switch (cell.verdict) {
     case 'settle':
       return answer === null
-        ? { ...review(input, row, 'an accepted order came without an answer'), error: errorOf(outcome) }
+        ? { ...flagForReview(input, row, 'an accepted order came without an answer'), error: errorOf(outcome) }
         : settleByAnswer(input, answer);
     case 'reject':
       return reject(input, base);

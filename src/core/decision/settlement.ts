@@ -54,7 +54,7 @@ export interface DecisionPolicy {
    * Whether a lookup of this kind has ever found an order. Until then "not found" may also mean that the configured path
    * is wrong, and proves nothing.
    */
-  readonly trustsAbsence: boolean;
+  readonly lookupsProven: boolean;
   /** Whether a scope of this entry is paused, so that it is not sent again now. */
   readonly isPaused: boolean;
 }
@@ -133,13 +133,13 @@ export function settlementDelayFromNow({
 }
 
 /** Flags the entry for review; whether its outcome is unknown stays as it was. */
-export function review(input: DecisionInput, row: OutcomeRow, reviewReason: string): Settlement {
+export function flagForReview(input: DecisionInput, row: OutcomeRow, reviewReason: string): Settlement {
   return { ...unchanged(input, row), state: 'needs_review', reviewReason };
 }
 
 /** Flags for review an entry that may have been bought. */
-export function reviewUnknown(input: DecisionInput, row: OutcomeRow, reason: string): Settlement {
-  return { ...review(input, row, reason), outcomeUnknown: true };
+export function flagUnknown(input: DecisionInput, row: OutcomeRow, reason: string): Settlement {
+  return { ...flagForReview(input, row, reason), outcomeUnknown: true };
 }
 
 export function errorOf(outcome: Pick<Outcome, 'code' | 'row' | 'message'>, buffered = false): Settlement['error'] {
@@ -247,5 +247,5 @@ export function reviewIfExpired(
   if (settlement.state !== 'unknown' || !isExpired) return settlement;
   const { row, pause, settlementDelayEndMs, settlementDelayMs } = settlement;
   const reason = 'the outcome was still unknown when the reference became too old to be sent again';
-  return { ...reviewUnknown(input, row, reason), ...evidence, pause, settlementDelayEndMs, settlementDelayMs };
+  return { ...flagUnknown(input, row, reason), ...evidence, pause, settlementDelayEndMs, settlementDelayMs };
 }

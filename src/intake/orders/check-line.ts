@@ -29,7 +29,7 @@ const lineFields: Readonly<Record<string, readonly string[]>> = {
 
 /** Stands for a head with problems, so that the lines of its order are checked, too: the sender sees all problems at once. */
 // XXX is the code of ISO 4217 for "no currency".
-export function standInFor({ currency }: Readonly<Record<string, unknown>>): OrderHead {
+export function placeholderHead({ currency }: Readonly<Record<string, unknown>>): OrderHead {
   return { order_id: '-', ...(currency === undefined ? {} : { currency: 'XXX' }) };
 }
 

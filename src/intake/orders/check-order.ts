@@ -1,5 +1,5 @@
 import { type OrderDefaults, orderLimits } from '../../core/order/order-request.ts';
-import { checkHead, checkLine, isObject, standInFor } from './check-line.ts';
+import { checkHead, checkLine, isObject, placeholderHead } from './check-line.ts';
 import {
   addProblems,
   type CheckedLine,
@@ -50,7 +50,7 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
     yield rejectionOf(identify(null), problems);
     return;
   }
-  const joinedHead = checkedHead.ok ? checkedHead.value : standInFor(head);
+  const joinedHead = checkedHead.ok ? checkedHead.value : placeholderHead(head);
   for (const [index, line] of (lines as unknown[]).entries()) {
     const lineNumber = order.lineNumberOf(isObject(line) ? line : value);
     const nameOf = (at: readonly PropertyKey[]): string => jsonPointer([...path, 'lines', index, ...at]);

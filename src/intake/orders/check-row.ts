@@ -8,7 +8,7 @@ import {
   checkLine,
   impliedType,
   isObject,
-  standInFor,
+  placeholderHead,
 } from './check-line.ts';
 import {
   addProblems,
@@ -83,7 +83,7 @@ export function rowChecker(
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
     const line = lineOf(row, { isOneOfSeveral, nameOf, skus }, problems);
-    const joinedHead = head.ok ? head.value : standInFor(filledCells(row, headColumns));
+    const joinedHead = head.ok ? head.value : placeholderHead(filledCells(row, headColumns));
     const checked = checkLine(joinedHead, line, nameOf, options);
     // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
     const known = problems.some(({ code }) => code === 'unknown_sku') ? nameOf(['type']) : null;

@@ -53,7 +53,7 @@ type Purchase = {
 };
 
 /** A value that an earlier check has found. Throws when it is missing, which the order of checks rules out. */
-export function found<T>(value: T | undefined, what: string): T {
+export function required<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`the order of checks should have found the ${what}`);
   return value;
 }

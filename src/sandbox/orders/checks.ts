@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../account/accounts.ts';
 import { type Answer, refusal } from './answers.ts';
-import { type Call, found, type Progress } from './call.ts';
+import { type Call, required, type Progress } from './call.ts';
 import type { Plan } from './catalogue.ts';
 import type { CheckName } from '../settings/check-order.ts';
 import { stateOf } from './units.ts';
@@ -36,21 +36,21 @@ export const checks: Record<CheckName, Check> = {
 
   // Spec 5.6: with an empty list the key works from any address.
   address(call, progress, state) {
-    const allowed = state.accounts.addressesOf(found(progress.key, 'key').id);
+    const allowed = state.accounts.addressesOf(required(progress.key, 'key').id);
     if (allowed.length === 0 || allowed.includes(canonicalAddress(call.address))) return null;
     const message = `The key is restricted to other addresses; this call came from ${call.address}.`;
     return refusal(403, 'ip_not_allowed', message);
   },
 
   account(_call, progress) {
-    const { blocked, wholesale } = found(progress.account, 'account');
+    const { blocked, wholesale } = required(progress.account, 'account');
     if (blocked === 1) return refusal(403, 'account_not_allowed', 'The account is blocked.');
     return wholesale === 1 ? null : refusal(403, 'account_not_allowed', 'The account is not a wholesale account.');
   },
 
   limits(call, progress, state) {
     const { key } = progress;
-    const waitMs = state.limits.take(found(key, 'key').id, movesMoney(call.operation), call.arrivedAt);
+    const waitMs = state.limits.take(required(key, 'key').id, movesMoney(call.operation), call.arrivedAt);
     progress.letIn = waitMs === 0;
     return waitMs === 0 ? null : tooManyRequests(state.settings.limits, waitMs, call.arrivedAt);
   },
@@ -62,7 +62,7 @@ export const checks: Record<CheckName, Check> = {
   // Spec 4, lookup rule 2.
   esim(call, progress, state) {
     if (call.operation !== 'esim_topup' && call.operation !== 'esim_cancel') return null;
-    const esim = state.esims.byIccid(found(progress.account, 'account').id, call.subject);
+    const esim = state.esims.byIccid(required(progress.account, 'account').id, call.subject);
     if (esim === undefined) return refusal(404, 'not_found', 'There is no eSIM with that ICCID on the account.');
     progress.esim = esim;
     return null;
@@ -70,7 +70,7 @@ export const checks: Record<CheckName, Check> = {
 
   item(call, progress, state) {
     if (call.operation === 'esim_cancel') return null;
-    const { item } = found(progress.purchase, 'purchase');
+    const { item } = required(progress.purchase, 'purchase');
     if (call.operation === 'gift_card_order') {
       const product = state.catalogue.products.get(item);
       if (product === undefined) {
@@ -90,33 +90,33 @@ export const checks: Record<CheckName, Check> = {
   state(call, progress, state) {
     if (call.operation === 'esim_cancel') return refuseCancel(call, progress, state);
     if (call.operation !== 'esim_topup') return null;
-    const esim = found(progress.esim, 'eSIM');
+    const esim = required(progress.esim, 'eSIM');
     const esimState = stateOf(esim, call.arrivedAt);
     if (esimState === 'cancelled' || esimState === 'expired') {
       return refusal(422, 'topup_not_allowed', `The eSIM is ${esimState}, so it cannot be topped up.`);
     }
-    const plan = found(progress.plan, 'plan');
+    const plan = required(progress.plan, 'plan');
     if (topupPlans(esim, state).includes(plan)) return null;
     return refusal(422, 'topup_not_allowed', `"${plan.plan}" is not one of the eSIM's top-up plans.`);
   },
 
   quantity(call, progress) {
     if (call.operation === 'esim_cancel') return null;
-    const { quantity, days } = found(progress.purchase, 'purchase');
+    const { quantity, days } = required(progress.purchase, 'purchase');
     if (call.operation === 'gift_card_order') {
-      const { variant, max_quantity: limit } = found(progress.product, 'product');
+      const { variant, max_quantity: limit } = required(progress.product, 'product');
       if (quantity <= limit) return null;
       const message = `At most ${limit} of "${variant}" can be ordered at once, not ${quantity}.`;
       return refusal(422, 'limit_exceeded', message);
     }
-    if (quantity >= 1 && quantity <= 30) return refuseDays(found(progress.plan, 'plan'), days);
+    if (quantity >= 1 && quantity <= 30) return refuseDays(required(progress.plan, 'plan'), days);
     return refusal(422, 'invalid_plan', `quantity must be 1 to 30, not ${quantity}.`);
   },
 
   currency(call, progress) {
     if (call.operation === 'esim_cancel') return null;
-    const { currency } = found(progress.purchase, 'purchase');
-    const { prices } = progress.product ?? found(progress.plan, 'plan');
+    const { currency } = required(progress.purchase, 'purchase');
+    const { prices } = progress.product ?? required(progress.plan, 'plan');
     const unitMinor = prices.get(currency);
     if (unitMinor === undefined) {
       const message = `It has no price in ${currency}, only in ${[...prices.keys()].join(', ')}.`;
@@ -133,8 +133,8 @@ export const checks: Record<CheckName, Check> = {
 
   stock(call, progress, state) {
     if (call.operation !== 'gift_card_order') return null;
-    const product = found(progress.product, 'product');
-    const { quantity } = found(progress.purchase, 'purchase');
+    const product = required(progress.product, 'product');
+    const { quantity } = required(progress.purchase, 'purchase');
     const available = state.stock.available(product);
     if (available >= quantity) return null;
     return refusal(409, 'out_of_stock', `${available} of "${product.variant}" are available, not ${quantity}.`);
@@ -142,9 +142,9 @@ export const checks: Record<CheckName, Check> = {
 
   balance(call, progress, state) {
     if (call.operation === 'esim_cancel') return null;
-    const { currency, quantity, days } = found(progress.purchase, 'purchase');
-    const cost = found(progress.unitMinor, 'price') * quantity * (days ?? 1);
-    if (state.accounts.balance(found(progress.account, 'account').id, currency) >= cost) return null;
+    const { currency, quantity, days } = required(progress.purchase, 'purchase');
+    const cost = required(progress.unitMinor, 'price') * quantity * (days ?? 1);
+    if (state.accounts.balance(required(progress.account, 'account').id, currency) >= cost) return null;
     return refusal(402, 'insufficient_balance', `The ${currency} balance does not cover the order.`);
   },
 };
@@ -178,7 +178,7 @@ function refuseDays(plan: Plan, days: number | undefined): Answer | null {
 
 /** Spec 3: cancelled only if not installed, not topped up, not cancelled, and its state can be checked now. */
 function refuseCancel(call: Call, progress: Progress, state: SandboxState): Answer | null {
-  const esim = found(progress.esim, 'eSIM');
+  const esim = required(progress.esim, 'eSIM');
   const { messages } = state.settings;
   if (esim.cancelled_at !== null) return notCancellable(messages.cancel_cancelled);
   if (esim.unchecked_left !== 0) {

@@ -1,7 +1,7 @@
 import { toDecimal } from '../values/money.ts';
 import { type Answer, refusal } from './answers.ts';
 import { renderEsim, renderOrder } from './rendering.ts';
-import { type Call, found, type Progress } from './call.ts';
+import { type Call, required, type Progress } from './call.ts';
 import { familyOf, isPurchase, type PurchaseOperation } from '../values/operations.ts';
 import type { Order } from './orders.ts';
 import type { SandboxState } from './sandbox-state.ts';
@@ -9,17 +9,17 @@ import type { SandboxState } from './sandbox-state.ts';
 /** Carries out a purchase that passed every check: stores the order, charges the balance and makes the units. */
 export function purchase(operation: PurchaseOperation, call: Call, progress: Progress, state: SandboxState): Answer {
   const { purchase: wanted, product, plan } = progress;
-  const sold = product ?? found(plan, 'plan');
-  const { days, ...ordered } = found(wanted, 'purchase');
+  const sold = product ?? required(plan, 'plan');
+  const { days, ...ordered } = required(wanted, 'purchase');
   const order = state.orders.place(
     {
       ...ordered,
-      account: found(progress.account, 'account').id,
+      account: required(progress.account, 'account').id,
       family: familyOf(operation),
       kind: operation,
       days: days ?? null,
       iccid: progress.esim?.iccid ?? null,
-      unit_minor: found(progress.unitMinor, 'price'),
+      unit_minor: required(progress.unitMinor, 'price'),
       dueAt: dueAt(sold.delivery, call.arrivedAt, state),
       outcome: sold.outcome,
     },
@@ -40,14 +40,14 @@ function dueAt(delivery: 'immediate' | 'delayed' | undefined, now: number, state
 /** Makes the units together with the order. The API shows them once the order is completed. */
 function makeUnits(order: Order, call: Call, { product, plan, esim }: Progress, state: SandboxState): void {
   if (product !== undefined) return state.codes.deliver(order, product.category);
-  const bought = found(plan, 'plan');
+  const bought = required(plan, 'plan');
   if (esim === undefined) return state.esims.deliver(order, bought);
   state.esims.topUp(esim, order.days ?? bought.validity_days ?? 1, call.arrivedAt);
 }
 
 /** Cancels an eSIM that passed every check and refunds its price (Spec 3: once). */
 export function cancel(call: Call, progress: Progress, state: SandboxState): Answer {
-  const esim = found(progress.esim, 'eSIM');
+  const esim = required(progress.esim, 'eSIM');
   const order = state.orders.require(esim.order_number);
   const { number, currency } = order;
   state.esims.cancel(esim, call.arrivedAt);
@@ -68,8 +68,8 @@ export function cancel(call: Call, progress: Progress, state: SandboxState): Ans
  */
 export function answerRepeat(call: Call, progress: Progress, state: SandboxState): Answer | null {
   if (!isPurchase(call.operation)) return null;
-  const { reference, fingerprint } = found(progress.purchase, 'purchase');
-  const account = found(progress.account, 'account').id;
+  const { reference, fingerprint } = required(progress.purchase, 'purchase');
+  const account = required(progress.account, 'account').id;
   const family = familyOf(call.operation);
   const order = state.orders.byReference(account, reference);
   if (order === undefined) return rememberedRefusal(state, account, reference, family);

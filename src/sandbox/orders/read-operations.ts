@@ -1,5 +1,5 @@
 import { toDecimal } from '../values/money.ts';
-import { type Call, found, type Progress } from './call.ts';
+import { type Call, required, type Progress } from './call.ts';
 import type { Esim } from './units.ts';
 import type { Family } from '../values/operations.ts';
 import { type SandboxState, topupPlans } from './sandbox-state.ts';
@@ -11,7 +11,7 @@ type ReadOperation = (call: Call, progress: Progress, state: SandboxState) => An
 /** Spec 4, lookup rule 1: each family finds only its own orders, by number or by reference. */
 function lookup(family: Family): ReadOperation {
   return (call, progress, state) => {
-    const account = found(progress.account, 'account').id;
+    const account = required(progress.account, 'account').id;
     const numbered = state.orders.byNumber(account, call.subject);
     const order = numbered?.family === family ? numbered : state.orders.byReference(account, call.subject);
     if (order === undefined || order.family !== family) {
@@ -61,14 +61,14 @@ const plans: ReadOperation = (call, _progress, { catalogue, stock }) => {
 /** Reads an eSIM of the caller's account (Spec 4, lookup rule 2). */
 function ofEsim(render: (esim: Esim, call: Call, state: SandboxState) => object): ReadOperation {
   return (call, progress, state) => {
-    const esim = state.esims.byIccid(found(progress.account, 'account').id, call.subject);
+    const esim = state.esims.byIccid(required(progress.account, 'account').id, call.subject);
     if (esim === undefined) return refusal(404, 'not_found', 'There is no eSIM with that ICCID on the account.');
     return { status: 200, body: render(esim, call, state) };
   };
 }
 
 const balances: ReadOperation = (_call, progress, { accounts }) => {
-  const rows = accounts.balancesOf(found(progress.account, 'account').id);
+  const rows = accounts.balancesOf(required(progress.account, 'account').id);
   const shown = rows.map(({ currency, amount_minor: minor }) => ({ currency, amount: toDecimal(minor, currency) }));
   return { status: 200, body: { balances: shown } };
 };

@@ -8,7 +8,7 @@ import { isPurchase, movesMoney } from '../values/operations.ts';
 import { cancel, purchase, rememberRefusal } from './purchases.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
-/** A call that passed the checks of admission, what they found, and the headers of its answer. */
+/** A call that passed the checks of admission, what they required, and the headers of its answer. */
 type Admitted = { call: Call; progress: Progress; headers: Record<string, string> };
 
 /** A call that is not answered, or later. */

@@ -45,19 +45,19 @@ const needsPerson: readonly LineState[] = [
 
 /**
  * What a result says about the lines of a shop's order. Pure.
- * @param boughtAs the line that was bought in the place of another one, as a person said: the old id by the new one
+ * @param earlierIds the id under which a line was bought, by the id that it has now, as a person said
  */
 export function statementOf(
   document: ResultDocument,
   ordered: OrderedEntries,
-  boughtAs: ReadonlyMap<string, string>,
+  earlierIds: ReadonlyMap<string, string>,
 ): OrderStatement {
   const delivered = new Map(deliveredLines(document, ordered).map((line) => [line.line_id, line]));
   const lines = new Map(document.lines.map((line) => [line.line_id, line]));
   const stated = document.lines.flatMap((line) => {
     const { line_id: lineId } = line;
     if (lineId === null) return [];
-    const bought = lines.get(boughtAs.get(lineId) ?? lineId) ?? line;
+    const bought = lines.get(earlierIds.get(lineId) ?? lineId) ?? line;
     // A replaced entry says nothing about the line any more.
     const entries = bought.entries.filter(({ reference }) => ordered.get(reference)?.replaced !== true);
     return stateLine(lineId, { ...bought, entries }, delivered.get(bought.line_id) ?? null);

@@ -21,12 +21,15 @@ export type OrderWrite =
   | { readonly kind: 'note'; readonly note: OrderNote }
   | { readonly kind: 'status'; readonly status: 'completed' };
 
-/** What is known about the notes that were announced. */
-export interface KnownNotes {
-  /** The markers of notes that the order has. */
-  readonly present: ReadonlySet<string>;
-  /** The markers of notes that were announced, and that the order does not get any more. */
-  readonly lost: ReadonlySet<string>;
+/**
+ * What one run of write-back knows of a note. `posted`: the order has it. `announced`: this run announced it, so no earlier
+ * run can still be posting it. `lost`: an earlier run announced it, and it does not appear any more.
+ */
+export type NoteState = 'posted' | 'announced' | 'lost';
+
+interface KnownNotes {
+  /** By marker; nothing is known of the others. */
+  readonly states: ReadonlyMap<string, NoteState>;
   readonly nowMs: number;
 }
 
@@ -80,18 +83,18 @@ export function planWrites(
 function announce(
   wanted: readonly (OrderNote | null)[],
   before: AnnouncedNotes,
-  { present, lost, nowMs }: KnownNotes,
+  { states, nowMs }: KnownNotes,
 ): { announced: AnnouncedNotes; notes: readonly OrderNote[] } {
   const announced = new Map(before);
   const notes: OrderNote[] = [];
   for (const note of wanted) {
-    if (note === null || present.has(note.marker)) continue;
+    if (note === null || states.get(note.marker) === 'posted') continue;
     if (!announced.has(note.marker) && announced.size >= mostNotes) {
       if (!note.isForCustomer) continue;
       const problem = `the order has ${announced.size} notes of order-sync already, so the customer is sent no other one`;
       throw new WriteBackError('final', `${problem}: give the codes to the customer by hand`);
     }
-    if (!announced.has(note.marker) || lost.has(note.marker)) announced.set(note.marker, nowMs);
+    if (!announced.has(note.marker) || states.get(note.marker) === 'lost') announced.set(note.marker, nowMs);
     notes.push(note);
   }
   return { announced, notes };

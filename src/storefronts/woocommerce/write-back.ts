@@ -5,7 +5,7 @@ import type { OrderStatement } from '../shop/order-statement.ts';
 import { type OrderNote, readAnnouncedNotes } from './order-notes.ts';
 import { fieldKeys, orderNow, type OrderNow } from './order-fields.ts';
 import { readWooCommerceOrder } from './payload.ts';
-import { type KnownNotes, type OrderWrite, planWrites } from './plan-writes.ts';
+import { type NoteState, type OrderWrite, planWrites } from './plan-writes.ts';
 import type { WooCommerceApi } from './rest-client.ts';
 import type { WooCommerceShop } from './settings.ts';
 
@@ -29,17 +29,22 @@ export async function writeBackToWooCommerce(statement: OrderStatement, parts: P
   return await new OrderWriter(statement, parts).run();
 }
 
+/**
+ * One run for one order. A note takes two rounds of the loop: it is announced in a field of the order, and then posted. One
+ * that an earlier run announced is looked for instead. If it is not there, it is waited for until it cannot appear any more;
+ * then it counts as lost, and two more rounds announce and post it.
+ */
 class OrderWriter {
   readonly #statement: OrderStatement;
   readonly #parts: Parts;
   readonly #written: string[] = [];
-  readonly #present = new Set<string>();
-  readonly #lost = new Set<string>();
-  /** Notes that this run announced. */
-  readonly #announcedHere = new Set<string>();
-  /** The order had fields of ours before this run. Then it may have notes, too, that it does not announce any more. */
-  #wasWritten = false;
-  #hasReadNotes = false;
+  /** By marker. */
+  readonly #notes = new Map<string, NoteState>();
+  /**
+   * The notes that the order had before this run. `none`: it had no field of ours, so no run before this one posted a note,
+   * unless another announced it meanwhile. Else it may also have notes that it does not announce any more.
+   */
+  #earlierNotes: 'none' | 'unread' | 'read' = 'none';
   #refunds: readonly unknown[] = [];
 
   constructor(statement: OrderStatement, parts: Parts) {
@@ -51,9 +56,12 @@ class OrderWriter {
     const { writeBack } = this.#parts.shop;
     if (writeBack === null) throw new WriteBackError('final', 'the shop has no `write_back` any more');
     let now = await this.#read();
-    this.#wasWritten = Object.values(fieldKeys).some((key) => now.fields.has(key));
+    if (Object.values(fieldKeys).some((key) => now.fields.has(key))) this.#earlierNotes = 'unread';
     for (let step = 0; step < mostSteps; step += 1) {
-      const { writes, withheld } = planWrites(this.#statement, writeBack, now, this.#known());
+      const { writes, withheld } = planWrites(this.#statement, writeBack, now, {
+        states: this.#notes,
+        nowMs: this.#parts.clock.wallMs(),
+      });
       const [write] = writes;
       if (write !== undefined) {
         now = await this.#make(write, now);
@@ -63,10 +71,6 @@ class OrderWriter {
       return this.#written;
     }
     throw new WriteBackError('waits', `the order changed while it was written, ${mostSteps} times`);
-  }
-
-  #known(): KnownNotes {
-    return { present: this.#present, lost: this.#lost, nowMs: this.#parts.clock.wallMs() };
   }
 
   async #make(write: OrderWrite, now: OrderNow): Promise<OrderNow> {
@@ -86,8 +90,7 @@ class OrderWriter {
     const body = { meta_data: write.fields, ...(lines.length === 0 ? {} : { line_items: lines }) };
     const after = this.#readAnswer(await api.updateOrder(orderId, body, signal), now);
     for (const [marker, ms] of readAnnouncedNotes(after.fields)) {
-      if (before.get(marker) !== ms) this.#announcedHere.add(marker);
-      this.#lost.delete(marker);
+      if (this.#notes.get(marker) !== 'posted' && before.get(marker) !== ms) this.#notes.set(marker, 'announced');
     }
     this.#written.push(...write.fields.map(({ key }) => key), ...lines.map(({ id }) => `line ${id}`));
     this.#checkKept(write, now, after);
@@ -114,11 +117,11 @@ class OrderWriter {
   async #makeNote(note: OrderNote, now: OrderNow): Promise<OrderNow> {
     const { api, clock, signal, noteTimes } = this.#parts;
     const { orderId } = this.#statement;
-    const isAnnouncedHere = this.#announcedHere.has(note.marker);
     // A write of an earlier run that the shop processed late may have removed an announcement, after its note was posted.
-    if (!isAnnouncedHere || this.#wasWritten) await this.#readNotes();
-    if (this.#present.has(note.marker)) return now;
-    if (!isAnnouncedHere) {
+    if (this.#notes.get(note.marker) !== 'announced' || this.#earlierNotes === 'unread') await this.#readNotes();
+    const state = this.#notes.get(note.marker);
+    if (state === 'posted') return now;
+    if (state !== 'announced') {
       this.#waitUntilLost(note);
       return now;
     }
@@ -133,23 +136,24 @@ class OrderWriter {
       const problem = `${error.message}; the note may be posted all the same`;
       throw new WriteBackError('waits', problem, deadlinesUntilLost * this.#deadlineMs);
     }
-    this.#present.add(note.marker);
+    this.#notes.set(note.marker, 'posted');
     this.#written.push(note.isForCustomer ? 'note to the customer' : 'note');
     // The status may follow, and a person may have changed the order meanwhile.
     return note.isForCustomer ? await this.#read() : now;
   }
 
   async #readNotes(): Promise<void> {
-    if (this.#hasReadNotes) return;
+    if (this.#earlierNotes === 'read') return;
     const { api, signal } = this.#parts;
     const texts = (await api.notesOf(this.#statement.orderId, signal)).map((note) =>
       isObject(note) ? String(note['note']) : '',
     );
     for (const text of texts)
-      for (const [marker] of text.matchAll(/\[order-sync:[0-9a-f]{16}\]/g)) this.#present.add(marker);
-    this.#hasReadNotes = true;
+      for (const [marker] of text.matchAll(/\[order-sync:[0-9a-f]{16}\]/g)) this.#notes.set(marker, 'posted');
+    this.#earlierNotes = 'read';
   }
 
+  /** @throws WriteBackError while a note that an earlier run announced may still appear */
   #waitUntilLost({ marker }: OrderNote): void {
     const knownForMs = this.#parts.noteTimes.knownForMs(this.#statement.orderId, marker);
     const waitMs = deadlinesUntilLost * this.#deadlineMs - knownForMs;
@@ -160,7 +164,7 @@ class OrderWriter {
         waitMs,
       );
     }
-    this.#lost.add(marker);
+    this.#notes.set(marker, 'lost');
   }
 
   get #deadlineMs(): number {

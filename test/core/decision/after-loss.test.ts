@@ -67,7 +67,7 @@ describe('after the loss of an outbox', () => {
   });
 
   it('an entry that may have been charged to another balance is not sent while no lookup has ever found an order', () => {
-    const blind = { ...policy, trustsAbsence: false };
+    const blind = { ...policy, lookupsProven: false };
     const rules = { fallback_currency: 'EUR' };
     expect(decideLookup(stage('replacement', { rules }), absent, blind, now, noJitter).state).toBe('needs_review');
     expect(decideLookup(stage('replacement'), absent, blind, now, noJitter)).toMatchObject({
@@ -99,7 +99,7 @@ describe('after the loss of an outbox', () => {
     const order = stage('replacement', { rules: { partial: true }, quantity: 5 });
     const other = decideLookup(order, absent, policy, now, noJitter);
     expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 'own_reference', absences: 0 });
-    const blind = decideLookup(order, absent, { ...policy, trustsAbsence: false }, now, noJitter);
+    const blind = decideLookup(order, absent, { ...policy, lookupsProven: false }, now, noJitter);
     expect(blind).toMatchObject({ state: 'needs_review' });
   });
 
@@ -131,7 +131,7 @@ describe('after the loss of an outbox', () => {
       [{ rules: { fallback_currency: 'EUR' }, operation: 'esim_cancel', quantity: null, currency: null }, false],
     ] as const;
     expect(cases.map(([changes]) => mayBeElsewhere({ ...order, ...changes }))).toEqual(cases.map(([, is]) => is));
-    const blind = { ...policy, trustsAbsence: false };
+    const blind = { ...policy, lookupsProven: false };
     const sameBalance = stage('replacement', { rules: { fallback_currency: 'USD' } });
     expect(decideLookup(sameBalance, absent, blind, now, noJitter)).toMatchObject({
       state: 'unknown',

@@ -261,7 +261,7 @@ describe('the decision about a lookup', () => {
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
     const unproven = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
-    const settlement = decideLookup(unproven, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, noJitter);
+    const settlement = decideLookup(unproven, { kind: 'absent' }, { ...policy, lookupsProven: false }, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 

@@ -37,7 +37,7 @@ describe('an entry with an unknown outcome, after its deadline,', () => {
   });
 
   it('needs review when an absence proves nothing', () => {
-    const settlement = decideLookup(facts(late), absent, { ...policy, trustsAbsence: false }, now, noJitter);
+    const settlement = decideLookup(facts(late), absent, { ...policy, lookupsProven: false }, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 

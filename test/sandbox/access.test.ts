@@ -8,9 +8,7 @@ describe('access to the API', () => {
     for (const { method, path, example } of apiOperations) {
       const concrete = path.replace(/\{\w+\}/g, 'x');
       const init =
-        method === 'post'
-          ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(example.request) }
-          : {};
+        method === 'post' ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(example) } : {};
       expect(refusalOf(await callerOf(sandbox, null).send(method.toUpperCase(), concrete, init))).toBe(
         '401 invalid_key',
       );

@@ -37,11 +37,8 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('each operation has an example of request and answer, and each example fits its schema', () => {
-    for (const { request, answer, example } of apiOperations) {
-      expect(answer.safeParse(example.answer).error).toBeUndefined();
-      expect(request?.safeParse(example.request).error).toBeUndefined();
-    }
+  it('each operation with a body has an example of it, which fits its schema', () => {
+    for (const { request, example } of apiOperations) expect(request?.safeParse(example).error).toBeUndefined();
   });
 });
 

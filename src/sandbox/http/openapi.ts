@@ -41,7 +41,7 @@ function describe(operation: ApiOperation): object {
   const assumed = given === true ? '' : ' Method and path are assumed: the specification does not show them.';
   const successes = Object.entries(operation.successes).map(([status, description]) => [
     status,
-    { description, headers: { 'Request-Id': requestId }, content: jsonContent(answer, { example: example.answer }) },
+    { description, headers: { 'Request-Id': requestId }, content: jsonContent(answer) },
   ]);
   return {
     operationId: operation.operation,
@@ -55,7 +55,7 @@ function describe(operation: ApiOperation): object {
           requestBody: {
             // A cancel has no fields, so it may come without a body.
             required: operation.operation !== 'esim_cancel',
-            content: jsonContent(request, { example: example.request }),
+            content: jsonContent(request, { example }),
           },
         }),
     responses: { ...Object.fromEntries(successes), ...errorResponses(operation) },
@@ -87,7 +87,7 @@ function errorResponses({ errors }: ApiOperation): Record<string, object> {
   );
 }
 
-function jsonContent(schema: z.ZodType, examples: object): object {
+function jsonContent(schema: z.ZodType, examples: object = {}): object {
   const id = wireSchemas.get(schema)?.id;
   if (id === undefined) throw new Error('every schema of the document must have a name');
   return { 'application/json': { schema: { $ref: schemaPath + id }, ...examples } };

@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { processContext } from '../src/cli/context.ts';
-import { buildProgram } from '../src/cli/program.ts';
+import { buildProgram } from '../src/cli/commands/program.ts';
 import { configKeys } from '../src/config/schema-tree.ts';
 import { folderPairs } from './imports.ts';
 

@@ -8,10 +8,9 @@ import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/shown-pauses.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
-import type { CommandCalls } from './command-calls.ts';
+import { type CommandCalls, commandSettings, performCalls } from './commands.ts';
 import { readCatalogue } from '../submit/read-catalogue.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
-import { commandSettings, performCalls } from './commands.ts';
 import type { ConfigReloader } from './reload.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 

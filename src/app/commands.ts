@@ -7,6 +7,28 @@ import { readCatalogue } from '../submit/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import type { Submission } from './worker-deps.ts';
 
+/** API calls for commands of people. `stop` aborts them and waits until their ends are recorded. */
+export class CommandCalls {
+  readonly #abort = new AbortController();
+  readonly #open = new Set<Promise<unknown>>();
+
+  async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const running = call(this.#abort.signal);
+    this.#open.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#open.delete(running);
+    }
+  }
+
+  /** May be called again. Never throws: the caller of `run` gets the failure of its call. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await Promise.allSettled(this.#open);
+  }
+}
+
 /** The settings that commands depend on. */
 export function commandSettings({ wholesale, submit }: Config): CommandSettings {
   const { lookup } = readWire(wholesale.wire);
@@ -19,7 +41,7 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
 }
 
 /** What a command needs that calls a shop or the API. */
-export interface Callers {
+interface Callers {
   readonly readBack: ReadBack;
   readonly submission: Submission;
 }

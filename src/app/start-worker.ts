@@ -3,7 +3,7 @@ import type { HealthCheck } from '../admin/health-server.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
-import { CommandCalls } from './command-calls.ts';
+import { CommandCalls } from './commands.ts';
 import { ContinuousClock } from '../ops/system-clock.ts';
 import { DiskGuard } from '../ops/disk-guard.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';

@@ -9,7 +9,7 @@ import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
-import type { CustomerTexts } from './customer/customer-texts.ts';
+import type { CustomerTexts } from './customer-texts.ts';
 import { messageOf, SinkPause } from './sink-pause.ts';
 
 /** A receiver of results. */

@@ -1,6 +1,9 @@
 import { constants, type FileHandle, lstat, mkdir, open, opendir, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileAccess, replaceFile, requireRealFolder, syncFolder } from '../ops/files.ts';
+import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
+import { folderSinkName } from '../store/results/due-results.ts';
+import type { Delivery, Sink } from './delivery-loop.ts';
 
 /** A folder of results is at least this open: the files in it are what is secret. */
 const leastFolderMode = 0o750;
@@ -118,4 +121,25 @@ async function letReadersIn(folder: FileHandle, access: FileAccess): Promise<voi
   if (access.gid !== null && gid !== access.gid) await folder.chown(uid, access.gid);
   const wanted = folderModeFor(access);
   if ((mode & wanted) !== wanted) await folder.chmod((mode | wanted) & 0o7777);
+}
+
+/**
+ * Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names. Atomic: a reader sees a
+ * complete result or none.
+ */
+export class FolderSink implements Sink {
+  readonly name = folderSinkName;
+  readonly #folder: ResultFolder;
+
+  constructor(folder: ResultFolder) {
+    this.#folder = folder;
+  }
+
+  async deliver(document: ResultDocument, { sharesName }: Pick<Delivery, 'sharesName'>): Promise<void> {
+    const text = renderResultDocument(document);
+    // The schema of a source allows only safe file names.
+    await this.#folder.replace(document.source, resultFileName(document, sharesName), (draft) =>
+      draft.writeFile(text, 'utf8'),
+    );
+  }
 }

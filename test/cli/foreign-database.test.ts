@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { processContext } from '../../src/cli/context.ts';
-import { buildProgram } from '../../src/cli/program.ts';
+import { buildProgram } from '../../src/cli/commands/program.ts';
 import { sealKey } from '../support/seal-keys.ts';
 import { loadDump } from '../store/tagged-databases/dump.ts';
 import { knownInstallation, type Installation } from './installation.ts';

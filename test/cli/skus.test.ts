@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/commands/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { OutboxReader } from '../../src/store/read/outbox-reader.ts';
 import { Installation } from '../support/worker-process.ts';

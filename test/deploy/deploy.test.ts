@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { controlPath } from '../../src/admin/control-protocol.ts';
-import { buildProgram } from '../../src/cli/program.ts';
+import { buildProgram } from '../../src/cli/commands/program.ts';
 import { processContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { processContext } from '../../src/cli/context.ts';
 import { exitCodes } from '../../src/cli/errors.ts';
-import { buildProgram } from '../../src/cli/program.ts';
+import { buildProgram } from '../../src/cli/commands/program.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 

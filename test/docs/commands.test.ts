@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/commands/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { documentedCommands, examplesIn, projectRoot, type ShellCommand } from './shell-commands.ts';
 

@@ -1,18 +1,43 @@
+import { correction, generate, type Bitmap2D } from 'lean-qr';
+import { toPngDataURL } from 'lean-qr/extras/node_export';
+import { toSvgSource } from 'lean-qr/extras/svg';
 import mustache from 'mustache';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import type { DeliveredLine } from '../../core/result/delivered-lines.ts';
 import type { CustomerText } from '../../core/result/result-document.ts';
-import type { QrCode } from './qr-code.ts';
 import type { Templates, TextFormat } from './template-variables.ts';
 
+/** SGP.22 4.1: the longest activation code that a phone must accept. */
+const longestActivationCode = 255;
+/** Pixels of one square of the code: large enough for a camera that reads it from a screen. */
+const pixelsPerSquare = 6;
+
+/** A QR code as pictures, black on white with the white margin that a camera needs, whatever is around it. */
+export interface QrCode {
+  /** A `data:` address, for mail. */
+  readonly png: string;
+  /** The source of the picture, for pages. */
+  readonly svg: string;
+}
+
+/** The QR code whose content is exactly this activation code; null for one that no phone accepts. */
+export function qrCodeOf(activationCode: string): QrCode | null {
+  if (activationCode.length > longestActivationCode) return null;
+  const code: Bitmap2D = generate(activationCode, { minCorrectionLevel: correction.M });
+  return {
+    png: toPngDataURL(code, { on: [0, 0, 0], off: [255, 255, 255], scale: pixelsPerSquare }),
+    svg: toSvgSource(code, { on: '#000', off: '#fff', scale: pixelsPerSquare }),
+  };
+}
+
 /** What is said of one order. It has the units of this order only. */
-export interface DeliveredOrder {
+interface DeliveredOrder {
   readonly orderId: string;
   readonly lines: readonly DeliveredLine[];
 }
 
 /** The QR code of each activation code. */
-export type QrCodes = ReadonlyMap<string, QrCode>;
+type QrCodes = ReadonlyMap<string, QrCode>;
 
 /**
  * Writes what the customer of one order reads. Pure.

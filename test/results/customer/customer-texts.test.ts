@@ -6,10 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import { renderResultDocument } from '../../../src/core/result/result-document.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { CustomerTexts } from '../../../src/results/customer/customer-texts.ts';
+import { CustomerTexts } from '../../../src/results/customer-texts.ts';
 import { WriteBack } from '../../../src/results/write-back.ts';
-import { FolderSink } from '../../../src/results/folder-sink.ts';
-import { ResultFolder } from '../../../src/results/result-folder.ts';
+import { FolderSink, ResultFolder } from '../../../src/results/result-folder.ts';
 import type { CustomerSettings } from '../../../src/results/settings.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { fullEsim, lpa } from './rendering.ts';

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import jsQr from 'jsqr';
 import { PNG } from 'pngjs';
 import { describe, expect, it } from 'vitest';
-import { qrCodeOf } from '../../../src/results/customer/qr-code.ts';
+import { qrCodeOf } from '../../../src/results/customer/render-order.ts';
 import { elementsOf, lpa, textOf } from './rendering.ts';
 
 // The module is CommonJS: what is imported is the namespace, or the function in it.

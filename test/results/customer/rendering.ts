@@ -2,10 +2,9 @@ import { defaultTreeAdapter, parseFragment, type DefaultTreeAdapterTypes } from 
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import type { DeliveredLine } from '../../../src/core/result/delivered-lines.ts';
 import type { CustomerText } from '../../../src/core/result/result-document.ts';
-import { type QrCode, qrCodeOf } from '../../../src/results/customer/qr-code.ts';
+import { type QrCode, qrCodeOf, renderOrder } from '../../../src/results/customer/render-order.ts';
 import type { Templates } from '../../../src/results/customer/template-variables.ts';
 import { readTemplates } from '../../../src/results/customer/read-templates.ts';
-import { renderOrder } from '../../../src/results/customer/render-order.ts';
 
 /** The templates of the program. */
 export const programTemplates = readTemplates(null);

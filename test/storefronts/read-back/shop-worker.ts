@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { runCommandLine } from '../../../src/cli/program.ts';
+import { runCommandLine } from '../../../src/cli/commands/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
 import { StubWooCommerce, woo } from './stub-shop.ts';

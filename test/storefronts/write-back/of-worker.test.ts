@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { runCommandLine } from '../../../src/cli/program.ts';
+import { runCommandLine } from '../../../src/cli/commands/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Installation, order as fileOrder, projectRoot } from '../../support/worker-process.ts';
 import { minutesAgo, oneCard } from '../read-back/running-read-back.ts';

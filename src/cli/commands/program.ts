@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { programVersion } from '../ops/program-version.ts';
-import { processContext, type CliContext } from './context.ts';
-import { exitCodes, reportError, reportUsage, type ExitCode } from './errors.ts';
-import { nearestName } from '../core/nearest-name.ts';
+import { programVersion } from '../../ops/program-version.ts';
+import { processContext, type CliContext } from '../context.ts';
+import { exitCodes, reportError, reportUsage, type ExitCode } from '../errors.ts';
+import { nearestName } from '../../core/nearest-name.ts';
 
 /** Adds one command, or a group of them, to the program. */
 type AddCommand = (program: Command, context: CliContext) => void;
@@ -12,24 +12,24 @@ type AddCommand = (program: Command, context: CliContext) => void;
  * a short command.
  */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  run: async () => (await import('./commands/run.ts')).addRun,
-  demo: async () => (await import('./commands/demo.ts')).addDemo,
-  init: async () => (await import('./commands/init.ts')).addInit,
-  'check-config': async () => (await import('./commands/check-config.ts')).addCheckConfig,
-  submit: async () => (await import('./commands/submit.ts')).addSubmit,
-  orders: async () => (await import('./commands/orders.ts')).addOrders,
-  audit: async () => (await import('./commands/audit.ts')).addAudit,
-  queue: async () => (await import('./commands/queue.ts')).addQueue,
-  results: async () => (await import('./commands/results.ts')).addResults,
-  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
-  skus: async () => (await import('./commands/skus.ts')).addSkus,
-  doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
-  health: async () => (await import('./commands/health.ts')).addHealth,
-  reload: async () => (await import('./commands/reload.ts')).addReload,
-  seal: async () => (await import('./commands/seal.ts')).addSeal,
-  db: async () => (await import('./commands/db.ts')).addDb,
-  wire: async () => (await import('./commands/wire.ts')).addWire,
-  sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
+  run: async () => (await import('./run.ts')).addRun,
+  demo: async () => (await import('./demo.ts')).addDemo,
+  init: async () => (await import('./init.ts')).addInit,
+  'check-config': async () => (await import('./check-config.ts')).addCheckConfig,
+  submit: async () => (await import('./submit.ts')).addSubmit,
+  orders: async () => (await import('./orders.ts')).addOrders,
+  audit: async () => (await import('./audit.ts')).addAudit,
+  queue: async () => (await import('./queue.ts')).addQueue,
+  results: async () => (await import('./results.ts')).addResults,
+  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+  skus: async () => (await import('./skus.ts')).addSkus,
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  health: async () => (await import('./health.ts')).addHealth,
+  reload: async () => (await import('./reload.ts')).addReload,
+  seal: async () => (await import('./seal.ts')).addSeal,
+  db: async () => (await import('./db.ts')).addDb,
+  wire: async () => (await import('./wire.ts')).addWire,
+  sandbox: async () => (await import('./sandbox.ts')).addSandbox,
 };
 
 const versionText = `order-sync ${programVersion} on Node ${process.versions.node}`;

@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type DeliveredLine, deliveredLines, type OrderedEntries } from '../../core/result/delivered-lines.ts';
-import type { ResultDocument, ResultUnit } from '../../core/result/result-document.ts';
-import type { CustomerSettings } from '../settings.ts';
-import { qrCodeOf, type QrCode } from './qr-code.ts';
-import { readTemplates } from './read-templates.ts';
-import { renderOrder } from './render-order.ts';
-import type { Templates } from './template-variables.ts';
+import { type DeliveredLine, deliveredLines, type OrderedEntries } from '../core/result/delivered-lines.ts';
+import type { ResultDocument, ResultUnit } from '../core/result/result-document.ts';
+import type { CustomerSettings } from './settings.ts';
+import { type QrCode, qrCodeOf, renderOrder } from './customer/render-order.ts';
+import { readTemplates } from './customer/read-templates.ts';
+import type { Templates } from './customer/template-variables.ts';
 
 /** A result with more units has neither text nor QR codes: nobody reads so many, and to make them would delay calls. */
 const mostUnits = 500;

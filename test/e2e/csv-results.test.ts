@@ -141,11 +141,11 @@ describe('a CSV order file', () => {
     await third.started();
     await cli('results', 'rewrite', '--sink', 'folder', '--reason', 'test');
     const attention = () =>
-      place.query<{ id: string; message: string }>("SELECT id, message FROM outbox_attention WHERE id LIKE 'csv:%'");
+      place.query<{ id: string; message: string }>(
+        "SELECT id, message FROM outbox_attention WHERE id LIKE 'csv:%' ORDER BY evidence ->> 'file'",
+      );
     await until(() => attention().length === 2, 'both rows of the attention list');
-    const messages = attention()
-      .map(({ message }) => message)
-      .toSorted();
+    const messages = attention().map(({ message }) => message);
     expect(messages[0]).toContain('is not the file that was taken in: its SHA-256 differs');
     expect(messages[1]).toContain('is not in the archive');
     expect(place.csvResults().size).toBe(0);

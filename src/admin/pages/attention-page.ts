@@ -1,11 +1,12 @@
 import { html } from 'hono/html';
 import { placeOf, type Attention, type AttentionFilter } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import { adviceText } from './advice.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { asked, filterForm, paging } from './list-parts.ts';
 import { entryCard, notAccepted } from './order-page.ts';
-import { adviceText, longText, orderLink, orderPath, reviewPath, timeText } from './text.ts';
+import { longText, orderLink, orderPath, reviewPath, timeText } from './text.ts';
 
 const shownRows = 100;
 /** The counts by kind end here. */

@@ -1,11 +1,12 @@
 import { html } from 'hono/html';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import { entryStates } from '../../core/entry/states.ts';
+import { adviceText } from './advice.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
-import { adviceText, longText, orderLink, timeOfMs, timeText } from './text.ts';
+import { longText, orderLink, timeOfMs, timeText } from './text.ts';
 
 const shownAttention = 10;
 

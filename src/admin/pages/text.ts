@@ -1,8 +1,5 @@
 import { html } from 'hono/html';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
-import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
-import type { Attention } from '../../store/read/attention.ts';
-import { mayDecide, type FormContext } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 
 /** A time, with how long ago it was. */
@@ -39,38 +36,4 @@ export function orderLink(source: string | null, orderId: string | null): Html {
   if (orderId === null) return html`${source ?? '-'}`;
   if (source === null) return html`${orderId}`;
   return html`<a href="${orderPath(source, orderId)}">${source}/${orderId}</a>`;
-}
-
-/** What the buttons of the pages are called that do the same as a command. */
-const buttons: Readonly<Record<string, string>> = {
-  'orders ack': 'Acknowledge',
-  'orders cancel': 'Cancel',
-  'orders release': 'Release',
-  'orders reorder': 'Order again',
-  'orders resolve': 'Resolve',
-  'orders resolve --same': 'It is the same purchase',
-  '--another': 'It is another purchase',
-  'orders resolve --as fulfilled --units': 'Enter the missing units',
-  'orders retry': 'Retry now',
-  'orders show': 'the page of the order',
-  'queue resume': 'Resume',
-  'results rewrite --sink': 'Deliver again',
-};
-
-/**
- * What to do about a row of the attention list, beginning with what the supplier advises about its error. Where the visitor
- * has buttons, they stand in the place of the commands; other commands stay.
- */
-export function adviceText({ kind, code, whatToDo }: Attention, context: FormContext): string {
-  const bySupplier = kind === 'rejected' ? clientActionFor(code) : null;
-  const advice = bySupplier === null ? whatToDo : `the supplier advises: "${bySupplier}" Otherwise ${whatToDo}`;
-  if (!mayDecide(context)) return advice;
-  // Its form says that of the SKU map.
-  return advice
-    .replace(/ \(after a correction of the SKU map[^)]*\)/, '')
-    .replaceAll(/`([^`]+)`/g, (whole, command: string) => {
-      const button = buttons[command];
-      if (button === undefined) return whole;
-      return command === 'orders show' ? button : `"${button}"`;
-    });
 }

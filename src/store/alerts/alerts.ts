@@ -1,3 +1,4 @@
+import { whatToDo, type AttentionReason } from '../../core/operator/attention.ts';
 import type { AttentionKind } from '../read/attention.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 
@@ -27,9 +28,10 @@ interface Told {
   readonly nextAtMs: number;
 }
 
-const selectRows = statementOf<[number], Omit<AlertRow, 'sinceMs'> & { since: string }>(
-  'SELECT kind, id, source, order_id AS orderId, code, since, what_to_do AS whatToDo FROM outbox_attention LIMIT ?',
-);
+const selectRows = statementOf<
+  [number],
+  Omit<AlertRow, 'sinceMs' | 'whatToDo'> & { reason: AttentionReason; since: string }
+>('SELECT kind, id, source, order_id AS orderId, code, reason, since FROM outbox_attention LIMIT ?');
 const selectTold = statementOf<[string], AlertCondition>(
   'SELECT condition, count, newest_ms AS newestMs FROM alerts_told WHERE endpoint = ?',
 );
@@ -60,7 +62,9 @@ export class Alerts {
   async rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {
     const rows = selectRows(this.#database).all(atMost + 1);
     return {
-      rows: rows.slice(0, atMost).map(({ since, ...row }) => ({ ...row, sinceMs: Date.parse(since) })),
+      rows: rows.slice(0, atMost).map(({ since, reason, ...row }) => {
+        return { ...row, sinceMs: Date.parse(since), whatToDo: whatToDo(reason) };
+      }),
       complete: rows.length <= atMost,
     };
   }

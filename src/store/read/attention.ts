@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { isoTime } from '../../core/clock.ts';
+import { attentionMessage, holdsUp, whatToDo, type AttentionReason } from '../../core/operator/attention.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { noSuchPlace, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
@@ -30,6 +31,8 @@ export interface Attention {
   readonly source: string | null;
   readonly orderId: string | null;
   readonly lineId: string | null;
+  /** Why it stands there: see `core/operator/attention.ts`. */
+  readonly reason: AttentionReason;
   readonly state: string;
   /** What happened: a stable name, and for an entry the code that its result has, too. */
   readonly code: string;
@@ -56,7 +59,10 @@ export interface AttentionFilter {
 /** Rows that come after a place of the list, too. */
 type Selection = AttentionFilter & { readonly after?: Place | undefined };
 
-type Row = Omit<Attention, 'canAcknowledge'> & { readonly canAcknowledge: number };
+type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {
+  readonly canAcknowledge: number;
+  readonly evidence: string | null;
+};
 
 const ordered = "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id";
 
@@ -97,12 +103,23 @@ function select(database: Sqlite, limit: number, filter: Selection, order: strin
   const { where, values } = conditionsOf(filter);
   return database
     .prepare<[Record<string, unknown>], Row>(
-      `SELECT kind, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, since, scope,
-         holds_up AS holdsUp, what_to_do AS whatToDo, can_acknowledge AS canAcknowledge
+      `SELECT kind, reason, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, since, scope,
+         evidence, can_acknowledge AS canAcknowledge
        FROM outbox_attention ${where} ${order} LIMIT :limit`,
     )
     .all({ ...values, limit })
-    .map((row) => ({ ...row, canAcknowledge: row.canAcknowledge === 1 }));
+    .map(attentionOf);
+}
+
+function attentionOf({ evidence, message, canAcknowledge, ...row }: Row): Attention {
+  const { reason, scope } = row;
+  return {
+    ...row,
+    message: attentionMessage({ reason, message, scope, evidence: JSON.parse(evidence ?? '{}') }),
+    holdsUp: holdsUp(reason, scope),
+    whatToDo: whatToDo(reason),
+    canAcknowledge: canAcknowledge === 1,
+  };
 }
 
 /** The rows that are counted; negative: all of them. */

@@ -171,7 +171,8 @@ describe('the pages', () => {
     const operator = await adviceTo(operatorToken);
     expect(operator).toContain('end it with &quot;Acknowledge&quot;');
     expect(operator).not.toContain('`orders ack`');
-    expect(operator).not.toContain('--remap');
+    // The pages have no button for it.
+    expect(operator).toContain('`orders reorder --remap`');
     const { ask } = await startPages(local);
     for (const text of [await adviceTo(viewerToken), (await ask('/attention')).text, (await ask('/')).text]) {
       expect(text).toContain('end it with `orders ack`');

@@ -1,6 +1,8 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { attentionReasons } from '../../../src/core/operator/attention.ts';
 import { attentionCountsSql } from '../../../src/store/read/attention.ts';
+import { views } from '../../../src/store/sqlite/schema-files.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
@@ -30,6 +32,24 @@ const pausedInAttention = () =>
     .toSorted((a, b) => a.localeCompare(b));
 
 describe('the attention list', () => {
+  it('has advice for each reason that the view gives, and for no other', () => {
+    const sql = views().find(({ name }) => name === 'views/outbox_attention.sql')?.sql ?? '';
+    const expressions = [
+      ...sql.matchAll(/^(?:SELECT '\w+', |SELECT e\.state, | +)('\w+'|CASE (?:(?!CASE)[\s\S])+? END) AS reason,/gm),
+    ];
+    // Each part of the list gives one.
+    expect(expressions).toHaveLength(sql.split('\nUNION ALL\n').length);
+    const given = expressions.flatMap(([, expression = '']) =>
+      expression.startsWith('CASE')
+        ? [...expression.matchAll(/(?:THEN|ELSE) '(\w+)'/g)].map(([, reason]) => reason)
+        : [expression.slice(1, -1)],
+    );
+    expect(new Set(given)).toEqual(new Set(Object.keys(attentionReasons)));
+    // Sentences belong to the program.
+    const texts = sql.replaceAll(/--.*$/gm, '').matchAll(/'([^']*)'/g);
+    for (const [, text] of texts) expect(text).not.toMatch(/[a-z] [a-z]/);
+  });
+
   it('shows a pause with its scope, reason and message', async () => {
     await outbox.accept([line({ variant: 'card' })]);
     const sinceMs = agoMs(anHour);
@@ -42,6 +62,7 @@ describe('the attention list', () => {
         source: null,
         orderId: null,
         lineId: null,
+        reason: 'paused',
         state: 'paused',
         code: 'order_absent',
         message: '3 entries in a row',

@@ -1,0 +1,221 @@
+/** What a person can do about a row of the attention list, and the command that does it. */
+export const attentionActions = {
+  ack: 'orders ack',
+  another: 'orders resolve --another',
+  cancel: 'orders cancel',
+  enter_units: 'orders resolve --as fulfilled --units',
+  reconcile: 'reconcile',
+  release: 'orders release',
+  remap: 'orders reorder --remap',
+  reorder: 'orders reorder',
+  resolve: 'orders resolve',
+  resume: 'queue resume',
+  retry: 'orders retry',
+  rewrite: 'results rewrite --sink',
+  same: 'orders resolve --same',
+  show: 'orders show',
+} as const;
+export type AttentionAction = keyof typeof attentionActions;
+
+/** A sentence in which actions are named. */
+interface Advice {
+  readonly texts: readonly string[];
+  /** One stands after each text but the last. */
+  readonly actions: readonly AttentionAction[];
+}
+
+const advice = (texts: TemplateStringsArray, ...actions: readonly AttentionAction[]): Advice => ({ texts, actions });
+
+interface Meaning {
+  /** What does not move until the row is gone; null: its scope says that. */
+  readonly holdsUp: string | null;
+  readonly whatToDo: Advice;
+}
+
+const thisLine = 'this line';
+const notBought: Meaning = {
+  holdsUp: 'this line: its customer gets nothing',
+  whatToDo: advice`correct its cause and order it again with ${'reorder'} (after a correction of the SKU map with ${'remap'}), or refund it in the shop, then end it with ${'ack'}`,
+};
+const csvOfFile = 'the CSV with the results of this order file; each order has its result in a file of its own';
+
+/**
+ * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and what that means for people.
+ * The only place with these sentences: the command line, the pages, alerts and docs/review.md take them from here.
+ */
+export const attentionReasons = {
+  needs_review: {
+    holdsUp: thisLine,
+    whatToDo: advice`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
+  },
+  held: {
+    holdsUp: thisLine,
+    whatToDo: advice`release it with ${'release'}, or end it with ${'cancel'}`,
+  },
+  held_by_shop: {
+    holdsUp: thisLine,
+    whatToDo: advice`it is released when the shop shows its order as paid again; ${'release'} buys it without that`,
+  },
+  held_as_same_line: {
+    holdsUp: thisLine,
+    whatToDo: advice`decide with ${'same'} or ${'another'} whether both lines are one purchase`,
+  },
+  outcome_unknown: {
+    holdsUp: 'this line, and with another one like it its product',
+    whatToDo: advice`the worker looks it up by itself; ${'show'} has its attempts, ${'retry'} looks it up at once`,
+  },
+  older_copy: {
+    holdsUp: 'orders that came in after the copy was made: they are missing',
+    whatToDo: advice`have the shops send them again, as docs/operating.md says under Restore; the row ends by itself`,
+  },
+  paused_by_person: {
+    holdsUp: null,
+    whatToDo: advice`resume it with ${'resume'}`,
+  },
+  connector_unproven: {
+    holdsUp: null,
+    whatToDo: advice`compare \`wire\` with the answers in ${'show'}; if the mapping is right, ${'resume'}`,
+  },
+  api_unreachable: {
+    holdsUp: null,
+    whatToDo: advice`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
+  },
+  paused: {
+    holdsUp: null,
+    whatToDo: advice`repair its cause: the worker tries again by itself, or at once after ${'resume'}`,
+  },
+  sink_paused: {
+    holdsUp: 'the results for this sink; nothing else',
+    whatToDo: advice`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,
+  },
+  awaits_read_back: {
+    holdsUp: 'this order',
+    whatToDo: advice`check the keys of the shop's API, then read it back with ${'reconcile'}`,
+  },
+  awaits_recheck: {
+    holdsUp: 'the lines of this order that were not sent',
+    whatToDo: advice`repair the way to the shop's API: the worker tries again by itself; if nobody wants the order any more, end it with ${'cancel'}`,
+  },
+  file_refused: {
+    holdsUp: 'every line of the file',
+    whatToDo: advice`correct the file and send it again, then end it with ${'ack'}`,
+  },
+  result_given_up: {
+    holdsUp: 'the result of this order: the shop does not have it',
+    whatToDo: advice`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
+  },
+  csv_given_up: {
+    holdsUp: csvOfFile,
+    whatToDo: advice`read the results of its orders, or send the file again, which buys nothing twice; then end it with ${'ack'}`,
+  },
+  csv_not_written: {
+    holdsUp: csvOfFile,
+    whatToDo: advice`repair the folder of results: the worker tries again by itself, at least every five minutes`,
+  },
+  rejected: notBought,
+  expired: notBought,
+  units_missing: {
+    holdsUp: 'this line: its customer waits for the units',
+    whatToDo: advice`enter the units with ${'enter_units'}; or give them to the customer by hand, then end it with ${'ack'}`,
+  },
+  line_refused: {
+    holdsUp: thisLine,
+    whatToDo: advice`correct the line and send it again, or end it with ${'ack'}`,
+  },
+  other_content: {
+    holdsUp: 'nothing: what was accepted first counts',
+    whatToDo: advice`compare both contents in ${'show'}, then end it with ${'ack'}`,
+  },
+  sku_unknown: {
+    holdsUp: thisLine,
+    whatToDo: advice`correct the SKU map and order it with ${'remap'}, or end it with ${'ack'}`,
+  },
+  changed_in_shop: {
+    holdsUp: thisLine,
+    whatToDo: advice`look at the order in the shop and decide what becomes of it, then end it with ${'ack'}`,
+  },
+  waits_long: {
+    holdsUp: thisLine,
+    whatToDo: advice`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
+  },
+} as const satisfies Readonly<Record<string, Meaning>>;
+export type AttentionReason = keyof typeof attentionReasons;
+
+const asCommand = (action: AttentionAction): string => `\`${attentionActions[action]}\``;
+
+/** What a person can do about a row. @param nameOf how an action is named; by default as its command */
+export function whatToDo(reason: AttentionReason, nameOf = asCommand): string {
+  const { texts, actions } = attentionReasons[reason].whatToDo;
+  return texts.map((text, index) => [text, ...actions.slice(index, index + 1).map(nameOf)].join('')).join('');
+}
+
+/** What does not move until a row is gone. @param scope what is paused */
+export function holdsUp(reason: AttentionReason, scope: string | null): string {
+  const meaning: Meaning = attentionReasons[reason];
+  if (meaning.holdsUp !== null) return meaning.holdsUp;
+  if (scope === 'account') return 'everything that is to be sent';
+  if (scope === 'family:gift_card') return 'gift card orders';
+  if (scope === 'family:esim') return 'eSIM orders';
+  if (scope?.startsWith('key:')) return 'what is sent with this key; with every key paused, everything';
+  return scope?.startsWith('balance:') ? 'orders that are charged to this balance' : 'orders of this product';
+}
+
+/** The facts about a row besides its columns: the column `evidence`. Which of them it has follows from its reason. */
+interface AttentionEvidence {
+  readonly file?: string;
+  readonly sink?: string;
+  readonly tries?: number;
+  readonly units_missing?: number;
+  readonly quantity?: number;
+  readonly resolved_by?: string;
+  readonly order_number?: string | null;
+  readonly line_number?: number | null;
+  readonly field?: string | null;
+}
+
+/** A row of the view, as far as it says what happened. */
+interface Happened {
+  readonly reason: AttentionReason;
+  /** What the API, a shop, a receiver or a rule said. */
+  readonly message: string | null;
+  readonly scope: string | null;
+  readonly evidence: AttentionEvidence;
+}
+
+/** What happened, as a sentence. */
+export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
+  switch (reason) {
+    case 'sink_paused':
+      return `${scope ?? ''}: ${message ?? ''}`;
+    case 'awaits_read_back':
+      return 'was refunded in part, and the delivery did not say which line: nothing of it is bought or cancelled until the shop is read back';
+    case 'awaits_recheck': {
+      const problem = message === null ? '' : `: ${message}`;
+      return `is read again from the shop before it is bought, and that did not succeed yet${problem}`;
+    }
+    case 'file_refused':
+      return `${evidence.file ?? ''}: ${message ?? ''}`;
+    case 'result_given_up':
+    case 'csv_given_up':
+    case 'csv_not_written':
+      return `${evidence.sink ?? evidence.file ?? ''}, tried ${evidence.tries ?? 0} times: ${message ?? ''}`;
+    case 'units_missing':
+      return unitsMissing(evidence);
+    case 'line_refused':
+    case 'other_content':
+    case 'sku_unknown':
+    case 'changed_in_shop': {
+      const { line_number: lineNumber = null, field = null } = evidence;
+      const place = lineNumber === null ? '' : `line ${lineNumber} of the file, `;
+      return `${place}${field === null ? '' : `${field}: `}${message ?? ''}`;
+    }
+    default:
+      return message;
+  }
+}
+
+function unitsMissing(evidence: AttentionEvidence): string {
+  const { units_missing: missing = 0, quantity = 1, resolved_by: person = '', order_number: number = null } = evidence;
+  const order = number === null ? '' : `, as order ${number}`;
+  return `${missing} of ${quantity} units are not in the outbox: ${person} found that it was bought${order}`;
+}

@@ -13,12 +13,12 @@ interface BulkRequest {
 
 type BulkCommand = Extract<OperatorCommand, { action: 'bulk' }>;
 
-/** What a run would concern. */
+/** The entries that a run would change. */
 export interface BulkPreview {
   readonly found: readonly FoundEntries[];
   /** How many entries fit, at most as many as are counted of each state. */
   readonly matched: number;
-  /** Those that one run takes, in no particular order. */
+  /** The entries of one run, in no particular order. */
   readonly references: readonly string[];
 }
 

@@ -31,7 +31,7 @@ interface HealthServerOptions {
   readonly port: number;
   readonly version: string;
   readonly checks: readonly HealthCheck[];
-  /** What is paused, for `/healthz`. When it throws, nothing is shown: then the check of the database fails. */
+  /** The paused scopes, for `/healthz`. When it throws, nothing is shown: then the check of the database fails. */
   readonly pauses?: () => ShownPauses;
   /** For `/metrics`; absent: there are none. */
   readonly metrics?: { readonly contentType: string; text(): Promise<string> };

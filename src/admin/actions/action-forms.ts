@@ -9,9 +9,9 @@ import { bulkActions, statesFor } from '../../core/operator/bulk.ts';
 
 /** One thing that a person may do. */
 interface OfferedAction {
-  /** What the link says that opens the form, and its button. */
+  /** The text of the link that opens the form, and of its button. */
   readonly title: string;
-  /** What it will do. */
+  /** The effect of the action. */
   readonly what: string;
   readonly fields: Readonly<Record<string, string>>;
   /** Fields for the person to fill in, besides the reason. */
@@ -54,7 +54,7 @@ function choiceInput(name: string, label: string, choices: readonly (readonly [s
   return html`<label>${label}<br><select name="${name}">${choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`;
 }
 
-/** What a person may do to an entry now, as forms: what `allowedActions` says, and nothing else. */
+/** The actions that `allowedActions` allows for an entry now, as forms. */
 function entryActions(entry: EntryDetail): readonly OfferedAction[] {
   const offered = allowedActions(entry).flatMap((action) => offerOf(action, entry));
   return entry.unitCount > 0 && entry.shreddedAt === null ? [...offered, revealOf(entry)] : offered;
@@ -139,8 +139,8 @@ const titles = { retry: 'retry now', hold: 'hold', release: 'release', cancel: '
 const given = (filter: URLSearchParams, name: string): string => filter.get(name)?.trim() ?? '';
 
 /**
- * What may be done to the entries of a list of orders. Null where the list is of no state and no shop, or where its filter
- * says more than a command can.
+ * The action that is offered for the entries of a list of orders. Null where the list is of no state and no shop, or where its
+ * filter says more than a command can.
  */
 function orderListAction(filter: URLSearchParams): OfferedAction | null {
   const [state, source] = [given(filter, 'state'), given(filter, 'source')];
@@ -164,7 +164,7 @@ function orderListAction(filter: URLSearchParams): OfferedAction | null {
   };
 }
 
-/** What may be done to the attention list, as it is filtered. */
+/** The actions that are offered for the filtered attention list. */
 function attentionListActions(filter: URLSearchParams): readonly OfferedAction[] {
   const [code, source] = [given(filter, 'code'), given(filter, 'source')];
   const fields = { code, source };

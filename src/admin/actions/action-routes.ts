@@ -26,7 +26,7 @@ interface ActionOptions {
   readonly notices: Notices;
 }
 
-/** What a form led to: its page may be asked for again. */
+/** The outcome of a form, kept because its page may be asked for again. */
 interface Done {
   readonly title: string;
   readonly main: Html;
@@ -43,7 +43,7 @@ const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>> = {
 
 /**
  * Performs what the forms of the pages ask for, as an operator who is signed in. `guardPages` has checked the sender and the
- * session before. What was done is shown after a redirect, so that reloading does nothing.
+ * session before. The outcome is shown after a redirect, so that reloading does nothing.
  */
 export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
@@ -91,7 +91,10 @@ function fieldsOf(body: Readonly<Record<string, unknown>>): FormFields {
   );
 }
 
-/** What is shown without a redirect: a preview changes nothing, and codes are kept nowhere. Null: something is to be done. */
+/**
+ * A page that is shown without a redirect: a preview changes nothing, and codes are kept nowhere. Null: something is to be
+ * done.
+ */
 async function shownAtOnce(
   request: FormRequest,
   { sources, perform: send }: ActionOptions,
@@ -112,7 +115,7 @@ async function shownAtOnce(
   return { title: 'Before it is done', main };
 }
 
-/** What a command has done, in one sentence. */
+/** The outcome of a command, in one sentence. */
 function doneText(command: OperatorCommand): string {
   switch (command.action) {
     case 'pause':
@@ -159,7 +162,7 @@ async function perform(
   return { title: 'What was done', main, returnTo };
 }
 
-/** Of one row or one result, an answer that says "none" is a refusal. */
+/** For one row or one result, the answer "none" is a refusal. */
 function throwIfNothingDone(result: CommandResult): void {
   const [refused] = result.kind === 'acknowledged' ? result.refused : [];
   if (refused !== undefined) throw new OrderSyncError(refused.code, refused.message, { hint: refused.hint });

@@ -15,7 +15,7 @@ const shown = 20;
 const mostCounted = 10_000;
 const titles = { retry: 'Retry', hold: 'Hold', release: 'Release', cancel: 'Cancel' } as const;
 
-/** What a command for many entries would concern, with the form that confirms it. */
+/** The entries that a bulk command would change, with the form that confirms it. */
 export function bulkPreview(
   { order, which }: { readonly order: BulkAction; readonly which: BulkFilter },
   { found, matched, references }: BulkPreview,
@@ -40,7 +40,7 @@ ${openForm(
 ${back}`;
 }
 
-/** What became of a command for many entries. */
+/** The outcome of a bulk command. */
 export function bulkReport(
   order: BulkAction,
   matched: number,

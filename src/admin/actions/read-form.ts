@@ -7,7 +7,7 @@ import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 /** The fields of a form; those that were left empty are not there. */
 export type FormFields = ReadonlyMap<string, string>;
 
-/** What a form asks for. */
+/** The request of a form. */
 export type FormRequest =
   | { readonly kind: 'command'; readonly command: OperatorCommand }
   /** Many entries: first a preview, then with `isConfirmed` the run. */
@@ -27,7 +27,7 @@ export interface AcknowledgeFilter {
   readonly beforeMs: number;
 }
 
-/** What a form may ask for as one command. Others, such as an order, never come from a page. */
+/** The commands for one entry that a form may ask for. Others, such as an order, never come from a page. */
 const single = [
   'hold',
   'release',
@@ -50,7 +50,7 @@ const single = [
 export function readForm(fields: FormFields, actor: string, nowMs: number): FormRequest {
   const action = fields.get('action') ?? '';
   const isConfirmed = fields.get('confirmed') === 'yes';
-  // What came in after the preview was seen by nobody.
+  // Nobody has seen the entries that came in after the preview.
   const seenMs = Number(fields.get('seen_ms') ?? nowMs);
   if (!Number.isFinite(seenMs)) throw invalid('has no time');
   const [code, source] = [fields.get('code'), fields.get('source')];
@@ -121,7 +121,7 @@ function unitsOf(fields: FormFields): { units?: readonly object[] } {
 /** So many forms are remembered, the last ones. */
 const mostKept = 500;
 
-/** What became of the forms that were submitted. A form that is submitted twice is performed once. */
+/** The outcomes of submitted forms. A form that is submitted twice is performed once. */
 export class FinishedForms<Outcome> {
   /** The one that was submitted first comes first. */
   readonly #kept = new Map<string, Promise<Outcome>>();
@@ -132,7 +132,7 @@ export class FinishedForms<Outcome> {
     if (known !== undefined) return known;
     const outcome = perform();
     this.#kept.set(id, outcome);
-    // What was refused or has failed may be tried again with the same form.
+    // A refused or failed command may be tried again with the same form.
     outcome.catch(() => this.#kept.delete(id));
     for (const [oldest] of this.#kept) {
       if (this.#kept.size <= mostKept) break;

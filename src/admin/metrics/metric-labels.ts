@@ -7,7 +7,7 @@ import { scopeFrom } from '../../core/scopes/scope.ts';
 /** Stands for every value that is not in the closed set of a label: a label never has what somebody outside wrote. */
 export const other = 'other';
 
-/** What can be paused, as the label `kind`. */
+/** The kinds of scopes, as the label `kind`. */
 export const scopeKinds = ['account', 'key', 'balance', 'family', 'product'] as const;
 
 /** Why a scope is paused, as the label `reason`. */

@@ -49,7 +49,7 @@ export class WorkerMetrics {
     return this.#registry.contentType;
   }
 
-  /** What is read at each scrape. Called once, before the first scrape. */
+  /** Reads these sources at each scrape. Called once, before the first scrape. */
   watch(sources: GaugeSources): void {
     this.#gauges = new WorkerGauges(this.#registry, sources);
   }

@@ -20,8 +20,8 @@ const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
 };
 
 /**
- * What to do about a row of the attention list, beginning with what the supplier advises about its error. It names buttons
- * where the visitor has them, else commands.
+ * The advice for a row of the attention list, beginning with the supplier's advice about its error. It names buttons where the
+ * visitor has them, else commands.
  */
 export function adviceText({ kind, code, reason, whatToDo: byCommands }: Attention, context: FormContext): string {
   const advice = mayDecide(context)

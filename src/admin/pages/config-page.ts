@@ -7,7 +7,7 @@ import { longText } from './text.ts';
 
 const fingerprintLength = 8;
 
-/** The configuration in use: every value and where it came from. Of a secret only the beginning of its digest. */
+/** The configuration in use: every value and where it came from. A secret is shown as the beginning of its digest. */
 export function configPage({ configInUse }: PageSources, url: URL): Html {
   const inUse = configInUse();
   if (inUse === null)

@@ -3,7 +3,7 @@ import { type Clock, shortTime } from '../../core/clock.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
 import { type Html, htmlDocument } from '../html/document.ts';
 
-/** What every page shows of the worker. */
+/** The facts about the worker that every page shows. */
 export interface PageFrame {
   readonly instance: string;
   readonly environment: 'sandbox' | 'production';
@@ -13,7 +13,7 @@ export interface PageFrame {
   readonly attention: string;
   /** Why nothing is bought at all; null: something may be. */
   readonly stopped: string | null;
-  /** What the last form of this visitor did; null: nothing was done just now. */
+  /** The outcome of this visitor's last form; null: there is none. */
   readonly notice: string | null;
   /** The path and query of this page. */
   readonly here: string;
@@ -81,7 +81,7 @@ const shownMs = 20_000;
 /** So many visitors are told something, the last ones. */
 const mostTold = 100;
 
-/** What the next pages tell a visitor about the form that was submitted last. */
+/** The message about the last submitted form, for the visitor's next pages. */
 export class Notices {
   readonly #clock: Pick<Clock, 'monoMs'>;
   /** By session. */

@@ -72,7 +72,7 @@ ${forms.entry(entry, order, context) ?? html`<p class="faint">May be decided: ${
 </article>`;
 }
 
-/** What comes next of an entry for which nobody has to do anything. */
+/** The next step of an entry for which nobody has to do anything. */
 function expectedText({ state, mayBeBought, pausedBy }: EntryDetail): Html | null {
   const when = pausedBy.length === 0 ? 'The worker sends it by itself' : 'The worker sends it when nothing holds it up';
   if ((state === 'pending' || state === 'waiting') && !mayBeBought)
@@ -173,7 +173,7 @@ interface ShopData {
   readonly lines: readonly { readonly line_id: string | null; readonly extra?: Readonly<Record<string, string>> }[];
 }
 
-/** What the shop sent along. It may name the customer, so it is opened on purpose. */
+/** Further data of the shop. It may name the customer, so it is opened on purpose. */
 function shopData({ metadata, lines }: ShopData): Html {
   const extras = lines.filter(({ extra }) => extra !== undefined && Object.keys(extra).length > 0);
   if (Object.keys(metadata).length === 0 && extras.length === 0) return html`<p>The shop sent nothing else along.</p>`;
@@ -196,7 +196,7 @@ const kinds: Readonly<Record<TimelineKind, string>> = {
   given_up: 'delivery given up',
 };
 
-/** What happened to an order, the first thing first, with what was said word for word. */
+/** The events of an order, the first one first, with every answer word for word. */
 function timelineTable(events: readonly TimelineEvent[], nowMs: number): Html {
   if (events.length === 0) return html`<p>Nothing more.</p>`;
   const rows = events.map((event) => [

@@ -8,7 +8,7 @@ import { orderLink, timeText } from './text.ts';
 
 const shownOrders = 50;
 
-/** What an address asks for, without the place in the list. */
+/** The filter in an address, without the place in the list. */
 export function orderFilter(url: URL): Omit<OrderFilter, 'limit'> {
   const state = oneOf(asked(url, 'state'), entryStates);
   const [source, search] = [asked(url, 'source'), asked(url, 'search')];

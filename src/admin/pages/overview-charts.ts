@@ -13,9 +13,9 @@ interface Series {
 
 interface Chart {
   readonly title: string;
-  /** What the numbers are, for example `seconds`. */
+  /** The unit of the numbers, for example `seconds`. */
   readonly unit: string;
-  /** What each column is of, for example an hour. */
+  /** The label of each column, for example an hour. */
   readonly labels: readonly string[];
   readonly column: string;
   /** At most four; those of `bars` lie on top of each other. */
@@ -116,7 +116,7 @@ const spendingDays = 7;
 
 const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms / 100) / 10);
 
-/** What happened in the last day, by hour, and the calls of the last hour against the budget. */
+/** The events of the last day, by hour, and the calls of the last hour against the budget. */
 export function overviewCharts({ read, clock, callsPerMinute }: PageSources): Html {
   const nowMs = clock.wallMs();
   const hours = read.hourStatistics({ fromMs: nowMs - (shownHours - 1) * hourMs, untilMs: nowMs + 1 });
@@ -172,7 +172,7 @@ ${chart({
 </div></section>`;
 }
 
-/** What was bought, by day and balance. */
+/** Spending by day and balance. */
 export function spentSection({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const days = read.spending({ fromMs: nowMs - (spendingDays - 1) * 24 * hourMs, untilMs: nowMs + 1 });

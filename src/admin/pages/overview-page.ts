@@ -10,7 +10,7 @@ import { longText, orderLink, timeOfMs, timeText } from './text.ts';
 
 const shownAttention = 10;
 
-/** What needs a person first, then how far the worker is. */
+/** Attention first, then the progress of the worker. */
 export function overviewPage(sources: PageSources, context: FormContext): Html {
   const nowMs = sources.clock.wallMs();
   return html`${attentionSection(sources, context, nowMs)}

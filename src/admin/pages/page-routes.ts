@@ -22,7 +22,7 @@ import { orderFilter, ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
 import { refusedPage } from '../sign-in/sign-in-pages.ts';
 
-/** What every page shows may be so old, in ms. */
+/** The shared facts of every page may be so old, in ms. */
 const keptForMs = 1000;
 /** The count of the attention list ends here. */
 const mostCounted = 1000;
@@ -126,7 +126,7 @@ function addExports(routes: Hono<PageEnv>, { read }: PageSources): void {
   }
 }
 
-/** What every page shows, read for all of them. */
+/** The facts that every page shows, read once for all pages. */
 interface SharedFacts {
   readonly attention: () => string;
   readonly stopped: () => string | null;

@@ -10,7 +10,7 @@ import type { Visitor } from '../sign-in/visitor.ts';
 import type { Html } from '../html/document.ts';
 
 type CatalogueQuestion = Omit<Extract<CallingCommand, { action: 'read_catalogue' }>, 'action'>;
-/** What the supplier's catalogue says about some products. */
+/** The catalogue's facts about some products. */
 export type CatalogueAnswer = Extract<CommandResult, { kind: 'catalogue' }>;
 
 /** Where the pages get from what they show. */
@@ -31,7 +31,7 @@ export interface PageSources {
   readonly forms: ActionForms;
 }
 
-/** What a form needs besides its subject. */
+/** The context of a form. */
 export interface FormContext {
   readonly visitor: Visitor;
   /** The page that the visitor returns to when it is done. */

@@ -19,7 +19,7 @@ interface Session {
   readonly tokenName: string;
   /** The digest of the secret that was shown: when it is taken out of the configuration, the session ends. */
   readonly secret: string;
-  /** What forms carry, so that no other site can post them. */
+  /** The token that forms carry, so that no other site can post them. */
   readonly csrf: string;
 }
 

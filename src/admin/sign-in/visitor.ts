@@ -9,7 +9,7 @@ export interface Visitor {
   /** The name of the token; null: there are no tokens, and whoever uses this machine may look. */
   readonly name: string | null;
   readonly role: AdminRole;
-  /** What every form of this session carries in the field `csrf`; null: without tokens nothing can be posted. */
+  /** The value of the field `csrf` in every form of this session; null: without tokens nothing can be posted. */
   readonly csrf: string | null;
 }
 

@@ -14,7 +14,7 @@ import { explain, explainQueue, type QueueSources } from '../submit/explain-queu
 import type { ConfigReloader } from './reload.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/** What the admin server has besides the parts of the worker. */
+/** The dependencies of the admin server besides the parts of the worker. */
 interface AdminDeps {
   /** Runs the commands that call others: the stop aborts them. */
   readonly calls: CommandCalls;

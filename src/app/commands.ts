@@ -40,7 +40,7 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
   };
 }
 
-/** What a command needs that calls a shop or the API. */
+/** The dependencies of a command that calls a shop or the API. */
 interface Callers {
   readonly readBack: ReadBack;
   readonly submission: Submission;

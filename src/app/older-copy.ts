@@ -108,7 +108,7 @@ async function compare(
   return reason;
 }
 
-/** What asks the API whether the outbox is an older copy, about the entries that are here now. */
+/** The check that asks the API whether the outbox is an older copy, with the entries that are here now. */
 export async function buildOlderCopyCheck(
   deps: OutboxDeps,
   store: Store,

@@ -20,13 +20,13 @@ interface UpkeepDeps {
 const missedAfterMs = 36 * 3_600_000;
 /** The first schedule of a process takes 15 ms: a start does not wait for it. */
 const schedulesAfterMs = 500;
-/** What starts with the worker comes first. */
+/** The work of the start comes first. */
 const firstAfterMs = 60_000;
 const longestWaitMs = 3_600_000;
 /** The log is usually below 20 MB: something that reads for very long keeps it from being emptied. */
 const largeLogBytes = 268_435_456;
 
-/** What an answer of health shows of the upkeep. */
+/** The trouble of the upkeep, as health shows it. */
 interface Trouble {
   readonly status: CheckStatus;
   readonly reason: string;

@@ -58,7 +58,7 @@ export interface BuiltResults {
   readonly sinksOf: (config: Config) => readonly Sink[];
 }
 
-/** What all calls to the API share. */
+/** The dependencies that all calls to the API share. */
 export interface Submission extends AttemptDeps {
   readonly wholesale: WholesaleClient;
   readonly apiClock: ApiClock;

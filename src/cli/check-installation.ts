@@ -51,7 +51,7 @@ export function checkSkuMaps({ file, config }: LoadedConfig): void {
   if (issues.length > 0) throw new ConfigInvalidError(`A SKU map of ${file}`, issues);
 }
 
-/** Those of shops and of order files. */
+/** The maps of shops and of order files. */
 function skuMapsOf({ intake }: Config): ReadonlySet<string> {
   const { shops, folder } = intake;
   const all = [...shops.map(({ skuMap }) => skuMap), folder.skuMap];

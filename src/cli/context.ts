@@ -3,7 +3,7 @@ import { SystemClock } from '../ops/system-clock.ts';
 import type { ExitCode } from './errors.ts';
 import type { TextStream } from './output.ts';
 
-/** What a command may use besides its files: answers go to stdout, everything else to stderr. */
+/** The surroundings of a command: answers go to stdout, everything else to stderr. */
 export interface CliContext {
   readonly stdout: TextStream;
   readonly stderr: TextStream;

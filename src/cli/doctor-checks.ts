@@ -13,7 +13,7 @@ import { shortDuration } from '../core/clock.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
 
-/** What one check of `order-sync doctor` found. */
+/** The finding of one check of `order-sync doctor`. */
 export interface Finding {
   readonly check: string;
   /** `fail`: nothing can be bought like this; `warn`: a person should look. */
@@ -134,7 +134,7 @@ export function checkResults({ results }: Config): readonly Finding[] {
   return [{ check: 'results', status: 'warn', message, next }];
 }
 
-/** Those that exist: the worker creates the others. */
+/** The existing ones: the worker creates the others. */
 function foldersAbove(folder: string): readonly string[] {
   const above = dirname(folder);
   if (above === folder) return [];

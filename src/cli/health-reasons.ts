@@ -10,7 +10,7 @@ export interface AnsweredHealth {
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** What a check that does not pass means, where its details do not say more. */
+/** The meaning of a check that does not pass, where its details do not say more. */
 const meanings: Readonly<Record<string, string>> = {
   database: 'The database cannot be written, or its file was replaced: nothing is accepted.',
   disk: 'The disk of the outbox is nearly full: no new orders are taken in.',

@@ -9,7 +9,7 @@ interface EventOptions {
 }
 
 interface SandboxEvent {
-  /** What the argument names; null: the event has none. */
+  /** The name of the argument; null: the event has none. */
   readonly subject: string | null;
   readonly about: string;
   request(subject: string, options: EventOptions): SandboxRequest;
@@ -18,7 +18,7 @@ interface SandboxEvent {
 const post = (path: string, body: unknown = {}): SandboxRequest => ({ method: 'POST', path, body });
 const part = encodeURIComponent;
 
-/** What can happen at a supplier, or to an eSIM, and how a sandbox is told that it does. */
+/** The events that a sandbox can perform on request, at the supplier or for an eSIM. */
 export const sandboxEvents: Readonly<Record<string, SandboxEvent>> = {
   deliver: {
     subject: 'order number',

@@ -63,7 +63,7 @@ const bodySchema = z.looseObject({
 });
 type HealthBody = z.infer<typeof bodySchema>;
 
-/** What a check shows besides its status, as ` (ahead_ms 432000000)`. */
+/** The details of a check, as ` (ahead_ms 432000000)`. */
 function detailsOf(name: string, { details = {} }: HealthBody): string {
   const known = Object.entries(details[name] ?? {});
   return known.length === 0 ? '' : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;

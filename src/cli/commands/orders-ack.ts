@@ -46,7 +46,7 @@ export function addAck(orders: Command, context: CliContext): void {
       });
     }
     if (!isFiltered) return await acknowledgeNamed(ids, options, context);
-    // What comes in from now on was seen by nobody.
+    // Nobody has seen the rows that come in from now on.
     const beforeMs = context.clock.wallMs() - (olderThan ?? 0);
     await acknowledgeFound({ code, source, beforeMs }, options, context);
   });

@@ -118,7 +118,7 @@ function rejectionAsJson({ createdAtMs, ...rejection }: Rejection): Record<strin
   return { ...jsonFields(rejection), created_at: isoTime(createdAtMs) };
 }
 
-/** What the code of the last call asks for. A held entry is not called for: why it is held says what to do. */
+/** The action that the code of the last call asks for. A held entry is not called for: why it is held says what to do. */
 function actionFor({ state, errorCode }: EntryDetail): string | null {
   return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);
 }

@@ -24,7 +24,7 @@ const defaultFile = 'config/order-sync.yaml';
 const demoFile = 'config/sandbox.yaml';
 const ownDemoFile = resolve(import.meta.dirname, '../..', demoFile);
 
-/** What was written, and where; nothing of it is checked. */
+/** The values as they were written, and their sources. Nothing is checked yet. */
 interface ConfigLayers extends LayeredTree {
   readonly file: string;
   readonly cwd: string;

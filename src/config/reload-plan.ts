@@ -5,7 +5,7 @@ import { toConfig } from './resolve.ts';
 import { isLive } from './schema-tree.ts';
 import { type ConfigPath, isBranch } from './section-check.ts';
 
-/** What a reload did. Keys are named as in the file, with `[]` for the entries of a list. */
+/** The outcome of a reload. Keys are named as in the file, with `[]` for the entries of a list. */
 export interface ReloadReport {
   readonly applied: readonly string[];
   /** Keys that changed, and take effect only after a restart. */

@@ -8,7 +8,7 @@ import { type ConfigPath, valueAt } from './section-check.ts';
 
 /** Turns each issue of the schema into one of ours, with place, rule, value and what is expected. */
 export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: Origins): ConfigIssue[] {
-  // Of a value with a wrong type, only that is reported: other rules do not apply to it.
+  // For a value with a wrong type only the type is reported: other rules do not apply to it.
   const mistyped = new Set(
     error.issues.filter((issue) => issue.code === 'invalid_type').map(({ path }) => path.join('.')),
   );

@@ -128,12 +128,12 @@ export function isUnencrypted(url: unknown): url is string {
 
 const minSecretLength = 16;
 
-/** What is wrong with a secret that may be any text; null: nothing. */
+/** The problem of a secret that may be any text; null: none. */
 export function problemOfText(secret: string): string | null {
   return secret.length >= minSecretLength ? null : `must have at least ${minSecretLength} characters`;
 }
 
-/** What is wrong with a secret of the Standard Webhooks scheme; null: nothing. Its libraries accept no other secrets. */
+/** The problem of a secret of the Standard Webhooks scheme; null: none. Its libraries accept no other secrets. */
 export function problemOfWhsec(secret: string): string | null {
   const rule = 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];

@@ -1,7 +1,7 @@
 import type { ReferencedPurchase } from '../order/purchase.ts';
 import type { Unit } from './order-answer.ts';
 
-/** What units are compared with. */
+/** The order that units are compared with. */
 export interface OrderOfUnits
   extends Pick<ReferencedPurchase, 'operation' | 'variant' | 'plan' | 'reference' | 'quantity'> {
   readonly orderNumber: string | null;
@@ -54,7 +54,7 @@ function isMasked(text: string): boolean {
 type Field = 'code' | 'pin' | 'url';
 const redeemable: readonly Field[] = ['code', 'pin', 'url'];
 
-/** What a field of a unit is: `waiting` is a placeholder, `nothing` says that the unit has no such field. */
+/** The kind of a field of a unit: `waiting` is a placeholder, `nothing` says that the unit has no such field. */
 function kindOf(field: Field, text: string, names: ReadonlySet<string>): 'waiting' | 'nothing' | 'name' | 'value' {
   const word = plain(text);
   if (waitingWords.has(word)) return 'waiting';
@@ -95,7 +95,7 @@ function believableEsim(unit: Unit, names: ReadonlySet<string>): Unit | null {
   return unit.lpa !== undefined && matching !== '' ? unit : null;
 }
 
-/** What makes a unit another one than the next. Several codes may share an address, and several eSIMs a server. */
+/** The values that identify a unit. Several codes may share an address, and several eSIMs a server. */
 function identitiesOf(unit: Unit, isEsim: boolean): readonly string[] {
   if (!isEsim) return [JSON.stringify([plain(unit.code ?? ''), plain(unit.pin ?? ''), unit.url?.trim() ?? ''])];
   const matching = unit.matching_id ?? unit.lpa?.split('$')[2] ?? '';

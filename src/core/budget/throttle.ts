@@ -1,10 +1,10 @@
 /**
- * What a key does after a 429 that its own budget does not explain: the server counts in another way than a sliding window
- * of arrivals (it approximates, or counts rejected calls too), or somebody else uses the key. Then the calls of a limit keep
- * an even distance, at nine tenths of the rate, because the server would answer every burst with another 429.
+ * Throttles a key after a 429 that its own budget does not explain: the server counts in another way than a sliding window of
+ * arrivals (it approximates, or counts rejected calls too), or somebody else uses the key. Then the calls of a limit keep an
+ * even distance, at nine tenths of the rate, because the server would answer every burst with another 429.
  *
- * The throttle ends by itself. If that leads to another 429, the next one lasts longer. Times are milliseconds of the
- * monotonic clock. Pure: it reads no clock.
+ * The throttle ends by itself. If that leads to another 429, the next one lasts longer. Times are milliseconds of the monotonic
+ * clock. Pure: it reads no clock.
  */
 export interface Throttle {
   readonly untilMs: number;

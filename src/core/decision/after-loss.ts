@@ -10,10 +10,10 @@ import {
   type Settlement,
 } from './settlement.ts';
 
-// After the loss of an outbox, an order that comes in again may have been bought: under its own reference, or under that of
-// a replacement, because it was charged to the other balance, split, or re-ordered by a person. The worker looks up the
-// entry under its own reference, then under the reference that its first replacement has. What neither lookup can tell, a
-// person decides.
+// After the loss of an outbox, an order that comes in again may have been bought: under its own reference, or under that of a
+// replacement, because it was charged to the other balance, split, or re-ordered by a person. The worker looks up the entry
+// under its own reference, then under the reference that its first replacement has. If neither lookup answers that, a person
+// decides.
 
 /** How long after a loss shops may send their orders again. */
 export const afterLossMs = 7 * 86_400_000;
@@ -120,7 +120,8 @@ export function reviewIfMaybeSplit(input: DecisionInput, settlement: Settlement)
   const { facts } = input;
   const { state, row, error, pause, replacements } = settlement;
   if (!mayHaveBoughtParts(facts) || settlement.outcomeUnknown) return settlement;
-  // What was proven absent is sent again under its own reference, and waits only because its attempts had no clear answer.
+  // An entry that was proven absent is sent again under its own reference. It waits only because its attempts had no clear
+  // answer.
   const isRefused = state === 'waiting' && row !== 'not_found';
   const endsOrWaits = state === 'rejected' || state === 'expired' || isRefused;
   if (!endsOrWaits || (replacements.length > 0 && fallbackFor(facts).length === 0)) return settlement;

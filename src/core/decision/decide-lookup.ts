@@ -60,7 +60,7 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
   const { facts, nowMs } = input;
   const { buffered } = facts;
   if (showsCancelled(answer, facts.iccid)) {
-    // What the order cost is not what the cancel cost.
+    // The cost of the order is not the cost of the cancel.
     return settleByAnswer(input, { ...answer, units: [], cost: null });
   }
   if (buffered !== null) {

@@ -2,7 +2,7 @@ import type { Operation } from '../order/operation.ts';
 import type { OutcomeRow } from '../answers/outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 
-/** What was known before the attempt. `outcomeUnknown`: an earlier attempt of the same entry may have been processed. */
+/** The knowledge before the attempt. `outcomeUnknown`: an earlier attempt of the same entry may have been processed. */
 export type Column = 'clean' | 'outcomeUnknown' | 'cancelClean' | 'cancelOutcomeUnknown';
 
 export function columnFor(facts: { readonly operation: Operation; readonly outcomeUnknown: boolean }): Column {
@@ -11,7 +11,7 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
 }
 
 /**
- * What to do about an outcome:
+ * The consequence of an outcome:
  *   settle    the answer is believed: fulfilled, refunded or placed, by the units that were delivered
  *   reject    a definite rejection, final
  *   wait      a definite rejection that may change with time; nothing was charged
@@ -24,8 +24,8 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
 export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';
 
 /**
- * The scope that an outcome denies at once; `account` is everything that is sent. What several calls must show before a
- * scope is paused is in `core/scopes/evidence.ts`.
+ * The scope that an outcome denies at once; `account` is everything that is sent. The rules about several calls, after which a
+ * scope is paused, are in `core/scopes/evidence.ts`.
  */
 export type PauseKind = 'account' | 'key';
 
@@ -72,8 +72,8 @@ const rejectionOfAny: Record<Column, Cell> = {
 };
 
 /**
- * What each outcome does. After an ambiguous attempt no 4xx proves absence, because the success of that attempt may have
- * caused it. There is no default that leads to `reject`.
+ * The consequence of each outcome. After an ambiguous attempt no 4xx proves absence, because the success of that attempt may
+ * have caused it. There is no default that leads to `reject`.
  */
 export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, Cell>>>> = {
   accepted: everywhere(settle),

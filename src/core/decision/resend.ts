@@ -1,6 +1,6 @@
 import type { RecoveryStage } from '../entry/states.ts';
 
-/** What decides whether an entry with an unknown outcome may be sent again now, under the same reference. */
+/** The facts that decide whether an entry with an unknown outcome may be sent again now, under the same reference. */
 interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;

@@ -9,7 +9,7 @@ import { unreadText, type OrderAnswer, type Unit } from '../answers/order-answer
 import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 
-/** What is known about an entry when the end of one of its attempts is judged. */
+/** The facts about an entry when the end of one of its attempts is judged. */
 export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 'iccid'> {
   /** The units that earlier answers delivered. */
   readonly units: readonly Unit[];
@@ -59,10 +59,10 @@ export interface DecisionPolicy {
   readonly isPaused: boolean;
 }
 
-/** What no deployment has a reason to change. */
+/** Constants that no deployment has a reason to change. */
 export const usualTries = { defectTries: 3, absenceTries: 3 } as const;
 
-/** What happens to an entry after an attempt. The store writes it as it is. */
+/** The change of an entry after an attempt. The store writes it as it is. */
 export interface Settlement {
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';

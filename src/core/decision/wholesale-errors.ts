@@ -6,7 +6,7 @@ interface WholesaleErrorRow {
   /** Null only for 429, which is given no code. */
   readonly code: string | null;
   readonly families: readonly Family[];
-  /** What the specification tells the client to do; shown to people verbatim. */
+  /** The specification's advice to the client; shown to people verbatim. */
   readonly action: string;
 }
 
@@ -67,7 +67,7 @@ export const wholesaleErrors: readonly WholesaleErrorRow[] = [
   },
 ];
 
-/** What the specification tells a client to do about a code; null for a code that it does not list. */
+/** The specification's advice about a code; null for a code that it does not list. */
 export function clientActionFor(code: string): string | null {
   return wholesaleErrors.find((row) => row.code === code)?.action ?? null;
 }

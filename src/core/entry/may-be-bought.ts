@@ -4,7 +4,7 @@ import type { EntryState } from './states.ts';
 /** The error of an entry of which a person found that it was not bought. */
 export const rejectedByPerson = 'rejected_by_person';
 
-/** What says whether something of an entry may be bought. */
+/** The facts that say whether a part of an entry may be bought. */
 export interface PurchaseFacts {
   readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */

@@ -3,7 +3,7 @@ import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
 import type { RecoveryStage } from './states.ts';
 
-/** What is ordered in the place of a rejected entry, as a corrected SKU map says. */
+/** The order that replaces a rejected entry, by a corrected SKU map. */
 export interface NewRequest extends Purchase {
   readonly rules: OrderRules;
   /** Wall time in ms; null: it has no deadline. */
@@ -79,7 +79,7 @@ export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
   return [{ generation: entry.generation + 1, part: entry.part * 2, quantity: entry.quantity, currency: other }];
 }
 
-/** What the order allows instead of waiting after a rejection. */
+/** The replacements that the order allows instead of waiting after a rejection. */
 export function replacementsFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
   if (row === 'insufficient_balance' || row === 'currency_unavailable') return fallbackFor(entry);
   return row === 'out_of_stock' ? fewerFor(entry) : [];

@@ -20,8 +20,8 @@ export const entryStates = [
 export type EntryState = (typeof entryStates)[number];
 
 /**
- * What is looked up next of an entry that an outbox which was lost may have bought. `none`: no outbox was lost;
- * `own_reference`: the entry itself; `replacement`: its first replacement; `done`: both were looked up.
+ * The next lookup of an entry that a lost outbox may have bought. `none`: no outbox was lost; `own_reference`: the entry
+ * itself; `replacement`: its first replacement; `done`: both were looked up.
  */
 export type RecoveryStage = 'none' | 'own_reference' | 'replacement' | 'done';
 
@@ -78,7 +78,7 @@ export function commandOf(action: EntryActionName): string {
   return action === 'decide_change' ? 'resolve --same|--another' : action;
 }
 
-/** What decides which actions are allowed. */
+/** The facts that decide which actions are allowed. */
 export interface ActionSubject {
   readonly state: EntryState;
   /** Something of it may be bought: ended without a purchase, or ordered again, it would be lost or bought twice. */
@@ -93,7 +93,7 @@ export interface ActionSubject {
   readonly unitsMissing: number;
 }
 
-/** What a person may do to an entry now. The command line, the API and the pages all ask this function. */
+/** The actions that are allowed for an entry now. The command line, the API and the pages all ask this function. */
 export function allowedActions(entry: ActionSubject): readonly EntryActionName[] {
   switch (entry.state) {
     case 'pending':

@@ -3,9 +3,9 @@ import { sourceSchema } from '../order/order-request.ts';
 import { allowedActions, entryStates, type EntryState } from '../entry/states.ts';
 
 /**
- * What may be done to many entries at once. Each of them keeps its reference, so none can buy twice, and each can be undone.
- * Not among them: `reorder`, which gets a new reference that can buy once more, and `resolve`, which needs what a person found
- * about that one entry.
+ * The actions that are allowed for many entries at once. Each of them keeps its reference, so none can buy twice, and each can
+ * be undone. Not among them: `reorder`, which gets a new reference that can buy once more, and `resolve`, which needs what a
+ * person found about that one entry.
  */
 export const bulkActions = ['retry', 'hold', 'release', 'cancel'] as const;
 export type BulkAction = (typeof bulkActions)[number];

@@ -8,7 +8,7 @@ import { entryExplanationSchema, queueExplanationSchema } from './queue-explanat
 import { enteredUnitsSchema } from './units-by-person.ts';
 import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
 
-// What the command line asks a running worker to do. Both have the same version, so the shape is no contract.
+// The commands that the command line sends to a running worker. Both have the same version, so the shape is no contract.
 
 const reference = z.string().min(1).max(36);
 const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
@@ -48,7 +48,7 @@ export const takeFlaggedCommandSchema = z.strictObject({
   action: z.literal('take_flagged'),
   /** A flag of the attention list for a SKU that was not in the map: `line:17`. */
   id: text(200),
-  /** What is ordered for its line. */
+  /** The order of its line. */
   line: lineSchema,
   ...who,
 });
@@ -81,7 +81,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     action: z.literal('reorder'),
     reference,
     confirm: z.string().max(100),
-    /** What is ordered instead; absent: the same again. */
+    /** The replacing order; absent: the same again. */
     as: z.strictObject({ ...purchase, rules: orderRulesSchema }).optional(),
     ...who,
   }),

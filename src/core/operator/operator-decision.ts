@@ -16,7 +16,7 @@ import { unitsByPerson } from './units-by-person.ts';
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
 
-/** What a person wants to do to one entry. */
+/** The action of a person on one entry. */
 export type EntryAction =
   | { readonly action: Exclude<EntryActionName, 'resolve' | 'reorder' | 'decide_change'> }
   | {
@@ -30,7 +30,7 @@ export type EntryAction =
       /** A sentence for the result. */
       readonly note: string | null;
     }
-  /** Of a shop's line that came in the place of another one: whether it is a purchase of its own. */
+  /** For a shop's line that replaces another one: whether it is a purchase of its own. */
   | { readonly action: 'decide_change'; readonly isAnother: boolean }
   /**
    * `confirm` repeats the old reference, so that nobody re-orders by mistake. `as`: what is ordered instead; absent: the
@@ -38,7 +38,7 @@ export type EntryAction =
    */
   | { readonly action: 'reorder'; readonly confirm: string; readonly as?: NewRequest | undefined };
 
-/** What is known about the entry when a person acts on it. */
+/** The facts about the entry when a person acts on it. */
 export interface OperatorFacts
   extends Omit<ActionSubject, 'mayBeBought'>,
     PurchaseFacts,
@@ -63,7 +63,7 @@ interface OperatorPolicy {
   readonly referenceExpiryMs: number;
 }
 
-/** What happens to the entry. The store writes every field as it is. */
+/** The change of the entry. The store writes every field as it is. */
 export interface OperatorMove {
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';

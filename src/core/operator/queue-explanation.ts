@@ -49,7 +49,7 @@ export const queueExplanationSchema = z.object({
   free_bytes: z.number(),
   /** Why nothing new is bought. */
   reasons: sentences,
-  /** What slows sending down without stopping it. */
+  /** The facts that slow sending down without stopping it. */
   notes: sentences,
   pauses: z.array(pauseViewSchema).readonly(),
   keys: z.array(keyViewSchema).readonly(),

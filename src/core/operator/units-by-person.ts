@@ -82,7 +82,7 @@ function invalid(message: string): OrderSyncError {
 }
 
 interface Resolved extends OrderOfUnits {
-  /** What the API delivered so far. */
+  /** The units that the API delivered so far. */
   readonly units: readonly Unit[];
 }
 

@@ -78,7 +78,7 @@ const metadataSchema = z
     error: `must be at most ${orderLimits.metadataBytes} bytes as JSON`,
   });
 
-/** What the worker may do by itself after a rejection. Without a rule it changes no order. */
+/** The actions that the worker may take by itself after a rejection. Without a rule it changes no order. */
 export const orderRulesSchema = z.strictObject({
   /** Above the per-order limit: order in parts, each with its own reference (Spec 7, `limit_exceeded`). */
   split: z.boolean().optional(),
@@ -121,7 +121,7 @@ export function fingerprintOf(line: Purchase): string {
   return hash('sha256', JSON.stringify(purchaseFields.map((field) => line[field])), 'hex').slice(0, 32);
 }
 
-/** What the receiver of orders adds to those that do not say it. */
+/** The defaults that the receiver of orders adds. */
 export interface OrderDefaults {
   readonly source: string;
   /** The balance to charge; null or absent: each order must name one. */

@@ -1,8 +1,8 @@
 import type { Operation } from './operation.ts';
 
 /**
- * What one order line, or one entry of the outbox, asks the API for. A new field is added here, and to `purchaseFields`;
- * everything that carries a purchase has it then.
+ * The purchase of one order line or one entry of the outbox. A new field is added here, and to `purchaseFields`; everything
+ * that carries a purchase has it then.
  */
 export interface Purchase {
   readonly operation: Operation;
@@ -25,13 +25,13 @@ export interface ReferencedPurchase extends Purchase {
   readonly reference: string;
 }
 
-/** What an answer must say of an order, where it repeats it. */
+/** The values that an answer must have where it repeats an order. */
 export interface Expectation extends Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> {
   /** Null for a cancel, which carries none (Spec 7, retry rule 3). */
   readonly reference: string | null;
 }
 
-/** What a purchase names to buy: a variant, a plan, or for a cancel the eSIM. */
+/** The product of a purchase: a variant, a plan, or for a cancel the eSIM. */
 export function productOf({ variant, plan, iccid }: Pick<Purchase, 'variant' | 'plan' | 'iccid'>): string | null {
   return variant ?? plan ?? iccid;
 }

@@ -1,4 +1,4 @@
-/** Of one order, or of one line, so many values are found by a search. */
+/** A search finds so many values of one order, or of one line. */
 const mostValues = 40;
 /** A longer word is cut, and so is a longer value: it is no name, number or address. */
 const longestWord = 64;

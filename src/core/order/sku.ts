@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { currencySchema, orderLimits, type OrderRules } from './order-request.ts';
 
-/** What may happen to an order that cannot be bought as it is, and how long it may wait: for one SKU, or a whole shop. */
+/** The rules for an order that cannot be bought as it is, and how long it may wait: for one SKU, or a whole shop. */
 export const skuRuleKeys = {
   split: z
     .boolean()
@@ -56,7 +56,7 @@ const text = z.string().min(1).max(128);
 const quantity = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);
 const days = z.int().min(1).max(orderLimits.days);
 
-/** What a SKU of the shop stands for. `quantity`: how many units the shop sells as one. */
+/** The order that a SKU of the shop stands for. `quantity`: how many units the shop sells as one. */
 export const skuSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('gift_card_order'),
@@ -83,7 +83,7 @@ export const skuSchema = z.discriminatedUnion('type', [
 ]);
 export type Sku = z.infer<typeof skuSchema>;
 
-/** What is ordered for a SKU, without the rules of how. */
+/** The product and quantity of a SKU, without its rules. */
 export function productOfSku(sku: Sku) {
   const { split: _, partial: _1, fallback_currency: _2, wait_h: _3, not_after: _4, ...product } = sku;
   return product;

@@ -3,7 +3,7 @@ import { judgeUnits } from '../answers/units.ts';
 import type { Unit } from '../answers/order-answer.ts';
 import type { ResultDocument, ResultEntry, ResultEntryState, ResultLine } from './result-document.ts';
 
-/** What was ordered under one reference. A result shows what came of it. */
+/** The order under one reference. A result shows what came of it. */
 export interface OrderedEntry extends Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> {
   /** Rejected, and other entries took its place. */
   readonly replaced: boolean;
@@ -71,14 +71,14 @@ function deliveredOf(entry: ResultEntry, order: OrderedEntry): { units: readonly
   if (operation === 'esim_topup') return { units: [], missing: state === 'fulfilled' ? 0 : 1 };
   const { kind, units, different } = judgeUnits(entry.units, { ...order, operation, reference, orderNumber });
   const quantity = order.quantity ?? 1;
-  // What was taken back, or never came, is worth nothing to the customer.
+  // Units that were taken back or never came are worth nothing to the customer.
   const isShown = (kind === 'complete' || kind === 'fewer') && endOf(state) !== 'not_delivered';
   return isShown ? { units, missing: quantity - different } : { units: [], missing: quantity };
 }
 
 type End = 'later' | 'by_hand' | 'not_delivered';
 
-/** What becomes of the units of an entry that are missing. */
+/** The fate of the missing units of an entry. */
 function endOf(state: ResultEntryState): End {
   if (state === 'fulfilled' || state === 'needs_manual_delivery') return 'by_hand';
   const isOver = state === 'rejected' || state === 'expired' || state === 'cancelled' || state === 'refunded';

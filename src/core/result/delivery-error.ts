@@ -1,6 +1,6 @@
 import { OrderSyncError } from '../order-sync-error.ts';
 
-/** What a failed delivery says besides its message. */
+/** The facts of a failed delivery besides its message. */
 export interface DeliveryFailure {
   /** A short, stable name of what happened, for example `http_503`. It is shown in health: nothing of others is in it. */
   readonly reason: string;
@@ -34,7 +34,7 @@ export class DeliveryError extends OrderSyncError implements DeliveryFailure {
   }
 }
 
-/** What any error says: the fields of `DeliveryFailure` where it has them all, else nothing but the code of a system error. */
+/** The facts of any error: the fields of `DeliveryFailure` where it has them all, else only the code of a system error. */
 export function failureOf(error: unknown): DeliveryFailure {
   if (isFailure(error)) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;

@@ -51,7 +51,7 @@ export interface ResultUnit extends Unit {
   readonly qr_svg?: string;
 }
 
-/** What the customer of the order reads, ready to be sent or shown. */
+/** The text for the customer of the order, ready to be sent or shown. */
 export interface CustomerText {
   readonly text: string;
   /** A part of a page, without scripts and with all of its styles. */
@@ -61,7 +61,7 @@ export interface CustomerText {
 interface ResultError {
   readonly code: string;
   readonly message: string;
-  /** What the shop, or a person there, can do about it. */
+  /** The action that the shop, or a person there, can take. */
   readonly action: string | null;
 }
 
@@ -75,7 +75,10 @@ export interface ResultLine {
   readonly extra?: Readonly<Record<string, string>>;
 }
 
-/** What is written back to the shop. A pure function of the database: it is the same, byte by byte, when it is written again. */
+/**
+ * The result that is written back to the shop. A pure function of the database: it is the same, byte by byte, when it is
+ * written again.
+ */
 export interface ResultDocument {
   readonly source: string;
   readonly order_id: string;

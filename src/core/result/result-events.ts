@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { ResultDocument, ResultLine } from './result-document.ts';
 
 /**
- * What can happen to a result. `order.updated`: anything in it changed. `order.settled`: nothing of the order is open any more,
- * or its settled result has changed. `line.needs_review`: a line came to need review.
+ * The events of a result. `order.updated`: anything in it changed. `order.settled`: nothing of the order is open any more, or
+ * its settled result has changed. `line.needs_review`: a line came to need review.
  */
 export const resultEventTypes = ['order.updated', 'order.settled', 'line.needs_review'] as const;
 export type ResultEventType = (typeof resultEventTypes)[number];
@@ -35,7 +35,7 @@ const confirmedSchema = z.object({
   reviews: z.record(z.string(), z.int()).default({}),
 });
 
-/** What an endpoint has confirmed about one order. */
+/** The events of one order that an endpoint has confirmed. */
 export type ConfirmedEvents = Readonly<z.infer<typeof confirmedSchema>>;
 
 /** Reads what was stored as text; null: nothing was confirmed yet. */

@@ -47,7 +47,7 @@ export interface JudgedPause {
 
 export interface JudgeInput {
   readonly call: EndedCall;
-  /** What counts against the scopes of the call until now. */
+  /** The evidence against the scopes of the call until now. */
   readonly evidence: readonly Evidence[];
   /** The pauses of these scopes. */
   readonly pauses: readonly JudgedPause[];
@@ -55,7 +55,7 @@ export interface JudgeInput {
   readonly probesBefore: (scope: string) => number;
 }
 
-/** What one call changes. The store writes it in the transaction that closes the call. */
+/** The changes after one call. The store writes it in the transaction that closes the call. */
 export interface ScopeChanges {
   readonly forget: readonly Pick<Evidence, 'scope' | 'reason'>[];
   readonly remember: readonly Evidence[];
@@ -65,7 +65,7 @@ export interface ScopeChanges {
   readonly end: readonly { scope: string; why: string }[];
 }
 
-/** What pauses a scope when it counts, and on which scopes it counts. */
+/** The reason that a call counts for, if any, and the scopes on which it counts. */
 function evidenceOf(call: EndedCall): EvidenceReason | null {
   if (call.isProvenAbsent) return 'order_absent';
   if (call.purpose === 'lookup') return neverLeftRows.has(call.row) ? 'api_unreachable' : null;

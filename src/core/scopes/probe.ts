@@ -2,14 +2,14 @@ import { verdictRows } from './evidence.ts';
 import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 
 /**
- * What a probe asks: for an order under a reference that was never sold, or for the beginning of `/products`. Neither
- * spends money.
+ * The question of a probe: an order under a reference that was never sold, or the beginning of `/products`. Neither spends
+ * money.
  */
 export type ProbeQuestion = 'lookup' | 'products';
 
 /**
- * What a probe shows. `open`: the API answered the question, so it also takes orders. `closed`: the API denies the caller, or
- * nothing answers. `cannot_tell`: anything else, such as an answer that is not the API's.
+ * The verdict of a probe. `open`: the API answered the question, so it also takes orders. `closed`: the API denies the caller,
+ * or nothing answers. `cannot_tell`: anything else, such as an answer that is not the API's.
  */
 export type ProbeVerdict = 'open' | 'closed' | 'cannot_tell';
 

@@ -3,7 +3,7 @@ import type { Purchase } from '../order/purchase.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
 
 /**
- * What can be paused, from the widest to the narrowest. As text: `account`, `key:<name>`, `balance:<currency>`,
+ * The scopes that can be paused, from the widest to the narrowest. As text: `account`, `key:<name>`, `balance:<currency>`,
  * `family:<family>`, `variant:<id>` (a gift card product) or `plan:<id>` (an eSIM product).
  */
 export type Scope =

@@ -9,7 +9,7 @@ export interface SealKey {
   readonly value: string;
 }
 
-/** What is sealed, and where it stands: a value that was moved to another reference or another place does not open there. */
+/** The place of a sealed value: a value that was moved to another reference or place does not open there. */
 export interface SealedPlace {
   readonly reference: string;
   readonly place: string;

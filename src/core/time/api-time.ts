@@ -19,7 +19,7 @@ export const wrongClockMs = 60_000;
 /** How long after the start the API's time is waited for before anything ends because of a deadline. */
 export const longestUnknownMs = 600_000;
 
-/** What the answers of the API tell about the clock of this machine. */
+/** The clock of this machine, compared with the answers of the API. */
 export interface ClockReading {
   /** `unknown`: too few answers have said what time it is, or they contradict each other. */
   readonly verdict: 'right' | 'wrong' | 'unknown';

@@ -1,4 +1,4 @@
-/** What the two clocks of a machine show at one moment, in ms. */
+/** The times of the two clocks of a machine at one moment, in ms. */
 export interface ClockSample {
   /** Since 1970, UTC; somebody may set it. */
   readonly wallMs: number;

@@ -22,7 +22,7 @@ const readingMs = 30_000;
 /** To read a longer body takes so long that something else may be due meanwhile. */
 const largeBytes = 16_384;
 
-/** What callers can hold of the intake, before and after they proved who they are. */
+/** The resources that callers can hold, before and after they proved who they are. */
 export class CallerLimits {
   readonly guard: ConnectionGuard;
   readonly refusals: RefusalCounts;

@@ -6,7 +6,7 @@ export interface WebhookCaller {
   readonly source: string | null;
 }
 
-/** What a token may do: post orders, read them with their delivered codes, cancel them. */
+/** The scopes of a token: post orders, read them with their delivered codes, cancel them. */
 export const tokenScopes = ['post', 'read', 'cancel'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
@@ -27,7 +27,7 @@ export interface WebhookLimits {
   readonly batchLines: number;
   /** Levels of nested objects and arrays. */
   readonly depth: number;
-  /** Of one caller. */
+  /** The rate of one caller. */
   readonly requestsPerMinute: number;
   readonly burst: number;
   /** Requests that wait for the disk at the same time. */

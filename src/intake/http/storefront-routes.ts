@@ -10,7 +10,7 @@ import type { CallerLimits } from './caller-limits.ts';
 import { hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
 
-/** What receives the webhooks of the shops' own platforms. */
+/** The receivers of the webhooks of shops. */
 export interface ShopHandlers {
   /** Null when there is no such shop. */
   handlerFor(platform: string, shop: string): ShopHandler | null;
@@ -39,7 +39,7 @@ interface ShopDelivery {
   /** The JSON of the body, with every number as text. */
   readonly document: unknown;
   readonly isTest: boolean;
-  /** What the webhook says it is about. */
+  /** The topic that the webhook names. */
   readonly topic: string | null;
   readonly isListed: false;
 }

@@ -17,7 +17,7 @@ import {
 import type { ParseLimits } from './settings.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
-/** What is known about a document that was read to its end and is complete. */
+/** The facts of a document that was read to its end and is complete. */
 export interface DocumentSummary {
   readonly sha256: string;
   readonly sizeBytes: number;

@@ -25,7 +25,7 @@ export interface LineIdentity {
   readonly source: string | null;
   readonly orderId: string | null;
   readonly lineId: string | null;
-  /** What it names to buy. */
+  /** The product that it names. */
   readonly product: string | null;
 }
 

@@ -23,7 +23,7 @@ export interface HeaderMistake extends DocumentMistake {
   readonly hint: string;
 }
 
-/** What the configuration says about the columns of CSV files. */
+/** The configured rules for the columns of CSV files. */
 export interface ColumnRules {
   readonly mapping: ColumnMapping;
   /** Whether there is a SKU map; without one a column `sku` is carried through. */
@@ -95,7 +95,7 @@ const nameIn = (mapping: ColumnMapping, column: CsvColumn): string => mapping[co
 /** A row names its product in one of these; an ICCID alone is enough for a cancel. */
 const productColumns: readonly CsvColumn[] = ['variant', 'plan', 'sku', 'iccid'];
 
-/** What people call a column when they shorten its name; no rule about single letters finds these. */
+/** Short names that people give a column; no rule about single letters finds these. */
 const abbreviations: Readonly<Record<string, CsvColumn>> = {
   order: 'order_id',
   orderno: 'order_id',

@@ -12,7 +12,7 @@ export interface ParseOptions {
   readonly limits: ParseLimits;
   /** The names of the columns in a CSV document. */
   readonly columns: ColumnMapping;
-  /** What the SKUs of a CSV document stand for; null: a column `sku` is carried through. */
+  /** The SKU map of a CSV document; null: a column `sku` is carried through. */
   readonly skus: SkuMap | null;
 }
 
@@ -24,7 +24,7 @@ export interface CountedOrders {
   readonly severalRows: ReadonlySet<string>;
 }
 
-/** Of a document that is not CSV. */
+/** The counts of a document that is not CSV. */
 export const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set() };
 
 export function columnRules({ columns, skus, currency }: ParseOptions): ColumnRules {

@@ -11,7 +11,7 @@ export interface SkuSource {
 /** Throws CONFIG_INVALID when the file cannot be used. */
 export type OpenSkuMap = (path: string) => SkuSource;
 
-/** What a line with a SKU buys, as fields of a line in the worker's format; or the rule that its quantity breaks. */
+/** The purchase of a line with a SKU, as fields of a line in the worker's format; or the rule that its quantity breaks. */
 type SkuLine =
   | { readonly fields: Readonly<Record<string, unknown>> }
   | { readonly field: 'quantity'; readonly code: string; readonly rule: string };

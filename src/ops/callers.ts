@@ -72,7 +72,7 @@ export function secretDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Of one address, so many wrong tokens are answered at once, and then one a second. */
+/** So many wrong tokens of one address are answered at once, and then one a second. */
 const wrongTokens = { perMinute: 60, burst: 20 };
 /** Of so many addresses is anything remembered; the count begins anew with more. */
 const mostAddresses = 10_000;

@@ -33,7 +33,7 @@ const mostAddresses = 1000;
 /** An address is shut out for the first time, and at most, for so long, in ms. */
 const shortestShutOutMs = 10_000;
 const longestShutOutMs = 600_000;
-/** What no honest caller does, and what costs the worker much more than its caller. */
+/** The offences of callers: no honest caller does these, and each costs the worker much more than the caller. */
 const abuses: readonly ClosedBecause[] = ['pipelined', 'tiny_parts', 'answer_not_read'];
 
 /**

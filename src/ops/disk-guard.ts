@@ -34,7 +34,7 @@ interface DiskGuardDeps {
   readonly freeBytes: () => Promise<number>;
   /** With less free space something stops, in bytes. */
   readonly minFreeBytes: () => number;
-  /** What stops, for the log: `nothing is sent`. */
+  /** The work that stops, for the log: `nothing is sent`. */
   readonly stopped: string;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -37,9 +37,9 @@ async function openDraft(draft: string): Promise<FileHandle> {
 }
 
 /**
- * Replaces a file in one step: a reader sees the old content or the new one, also after a power loss. The draft has a
- * fixed, hidden name beside the file: after a crash the next write removes it. A file must have one writer only. Whoever may
- * write beside it cannot have it write elsewhere: a link in place of the draft is removed, and no link is followed.
+ * Replaces a file in one step: a reader sees the old content or the new one, also after a power loss. The draft has a fixed,
+ * hidden name beside the file: after a crash the next write removes it. A file must have one writer only. Another writer of the
+ * folder cannot make it write elsewhere: a link in place of the draft is removed, and no link is followed.
  * @param write writes the whole content to the draft, from its start on; when it fails, the file stays as it is
  */
 export async function replaceFile(

@@ -1,6 +1,6 @@
 /**
- * What a running program has to release: each part registers the function that stops it, and `stop` calls these functions
- * in the given order of names.
+ * The stops of a running program: each part registers the function that stops it, and `stop` calls these functions in the given
+ * order of names.
  *
  *   starting   parts register; when `start` fails, it releases what has started, and throws
  *   running    after `start`

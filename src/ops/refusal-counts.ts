@@ -34,7 +34,7 @@ export class RefusalCounts {
     this.#minute = this.#sumUp();
   }
 
-  /** Those of this minute, by reason; null: there were none. */
+  /** The refusals of this minute, by reason; null: there were none. */
   recent(): Readonly<Record<string, number>> | null {
     return this.#ofMinute.size === 0 ? null : Object.fromEntries(this.#ofMinute);
   }

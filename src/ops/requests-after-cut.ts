@@ -4,8 +4,8 @@ import { Socket } from 'node:net';
 const fixed = (value: unknown): PropertyDescriptor => ({ get: () => value, set: () => undefined });
 
 /**
- * What takes the place of a request that is read from a connection after it was cut. Node reads nothing more from a
- * connection that asks to become another one (CONNECT), and closes it where nobody listens for that.
+ * The substitute of a request that is read from a connection after it was cut. Node reads nothing more from a connection that
+ * asks to become another one (CONNECT), and closes it where nobody listens for that.
  */
 const lastRequest = Object.defineProperties(new IncomingMessage(new Socket()), {
   method: fixed('CONNECT'),

@@ -38,13 +38,13 @@ export interface Delivery {
   readonly version: number;
   /** Whether an earlier order has the same source and order id but for capital letters. */
   readonly sharesName: boolean;
-  /** What was ordered under each reference. */
+  /** The order under each reference. */
   readonly ordered: OrderedEntries;
   /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
   readonly boughtAs: ReadonlyMap<string, string>;
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
-  /** What was kept with `confirm` for this order and sink; null: nothing. */
+  /** The text that `confirm` kept for this order and sink; null: none. */
   readonly confirmed: string | null;
   /** Keeps what the receiver has confirmed, for the deliveries to come. */
   confirm(events: string): Promise<void>;
@@ -109,8 +109,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * Delivers the due results, then stops; after the grace of the sink, the rest stays due. What waits for a paused sink
-   * is not waited for.
+   * Delivers the due results, then stops; after the grace of the sink, the rest stays due. It does not wait for the results of
+   * a paused sink.
    */
   async stop(): Promise<void> {
     const { sink, clock } = this.#deps;
@@ -197,7 +197,7 @@ export class DeliveryLoop {
     const waitMs = this.#pause.waitMs();
     if (waitMs > 0) return Math.min(maxIdleDelayMs, waitMs);
     const nextAt = await store.results.nextDeliveryAt(sink.name);
-    // What is due and under way is looked for again when it ends.
+    // A delivery that is under way is looked for again when it ends.
     if (nextAt === null || this.#taken.size > 0) return maxIdleDelayMs;
     return Math.min(maxIdleDelayMs, Math.max(1, nextAt - clock.wallMs()));
   }

@@ -7,7 +7,7 @@ import type { Delivery, Sink } from './delivery-loop.ts';
 
 /** A folder of results is at least this open: the files in it are what is secret. */
 const leastFolderMode = 0o750;
-/** What is created in such a folder gets its group. */
+/** Files that are created in such a folder get its group. */
 const setGroup = 0o2000;
 
 /** The mode of a folder whose files have this mode: whoever may read them may find them. */
@@ -97,7 +97,7 @@ export class ResultFolder {
     if ((await mkdir(folder, { recursive: true, mode: leastFolderMode })) !== undefined) await syncFolder(this.#path);
     const isRoot = folder === this.#path;
     if (!isRoot) await requireRealFolder(folder);
-    // Whoever may write beside it could put a link there after the check.
+    // Another writer of the folder could put a link there after the check.
     const handle = await open(folder, constants.O_DIRECTORY | (isRoot ? 0 : constants.O_NOFOLLOW));
     try {
       await letReadersIn(handle, this.#access);

@@ -18,7 +18,7 @@ export interface ResultsSettings {
 export const qrForms = ['png', 'svg'] as const;
 export type QrForm = (typeof qrForms)[number];
 
-/** What the customer of an order reads. */
+/** The settings of the texts for customers. */
 export interface CustomerSettings {
   /** The folder of changed templates, absolute; null: those of the program. */
   readonly templates: string | null;
@@ -47,7 +47,7 @@ export const callbackTimeouts = (scale: number) => ({
   totalMs: Math.max(1500, 15_000 * scale),
 });
 
-/** What alerts are about. */
+/** The topics of alerts. */
 export const alertTopics = ['attention', 'paused', 'deliveries', 'disk', 'health'] as const;
 export type AlertTopic = (typeof alertTopics)[number];
 

@@ -40,9 +40,9 @@ interface Told {
 
 /**
  * Posts alerts to one endpoint: what is new in the attention list and which checks fail, and when that ended. News within
- * `interval_min` of the last alert are posted together after it. What was told is on disk: a restart neither repeats nor
- * loses an alert, unless the process dies between a post and its record; then the same message, with the same id, is posted
- * again. Nothing waits for an alert.
+ * `interval_min` of the last alert are posted together after it. Every post is on disk: a restart neither repeats nor loses an
+ * alert. If the process dies between a post and its record, the same message is posted again with the same id. Nothing waits
+ * for an alert.
  */
 export class AlertLoop {
   readonly #deps: AlertDeps;
@@ -50,7 +50,7 @@ export class AlertLoop {
   readonly #pause: SinkPause;
   readonly #loop: Loop;
   readonly #end = new AbortController();
-  /** What the endpoint was told, while that could not be recorded; null: it is on disk. */
+  /** The last post, while it could not be recorded; null: it is on disk. */
   #unrecorded: Told | null = null;
   #isRestored = false;
   #failures = 0;

@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { AlertSettings } from '../settings.ts';
 import type { News, OpenCondition } from './conditions.ts';
 
-/** What an alert says about each condition, by its name. */
+/** The sentence of an alert about each condition, by its name. */
 const sentences: Readonly<Record<string, string>> = {
   needs_review: 'entries need a decision',
   held: 'entries are held',
@@ -24,7 +24,7 @@ const sentences: Readonly<Record<string, string>> = {
 interface MessageContext {
   readonly instance: string;
   readonly nowMs: number;
-  /** What the endpoint was told last: two alerts about the same thing at different times are different messages. */
+  /** The post before: two alerts about the same condition at different times are different messages. */
   readonly after: string;
 }
 

@@ -8,14 +8,14 @@ export interface OpenCondition extends AlertCondition {
   readonly examples: readonly AlertRow[];
 }
 
-/** What is wrong now. */
+/** The conditions that hold now. */
 export interface Findings {
   readonly open: readonly OpenCondition[];
   /** False: there are more rows than were looked at, so a condition that is not found may be open. */
   readonly complete: boolean;
 }
 
-/** What an endpoint is to be told. */
+/** The news for an endpoint. */
 export interface News {
   readonly firing: readonly OpenCondition[];
   /** The names of conditions that ended. */
@@ -44,7 +44,7 @@ export function openConditions(rows: readonly AlertRow[], failing: readonly stri
   return [...ofRows, ...ofChecks];
 }
 
-/** What is new since an endpoint was told. Fewer rows than before are no news. */
+/** The news since the last post to an endpoint. Fewer rows than before are no news. */
 export function newsSince(told: readonly AlertCondition[], { open, complete }: Findings): News {
   const known = new Map(told.map((one) => [one.condition, one]));
   const names = new Set(open.map(({ condition }) => condition));
@@ -58,7 +58,7 @@ export function newsSince(told: readonly AlertCondition[], { open, complete }: F
   return { firing, resolved };
 }
 
-/** What an endpoint knows after `open` was posted to it; what could not be seen stays as it was. */
+/** The conditions that an endpoint knows after `open` was posted to it; a condition that could not be seen stays as it was. */
 export function toldAfter(told: readonly AlertCondition[], { open, complete }: Findings): readonly AlertCondition[] {
   const names = new Set(open.map(({ condition }) => condition));
   const unseen = told.filter(({ condition }) => !names.has(condition) && !complete && !condition.startsWith('check:'));

@@ -39,7 +39,7 @@ export function readTemplates(folder: string | null): Templates {
   });
 }
 
-/** The names of the templates in a folder. What begins with a dot belongs to an editor or to the system. */
+/** The names of the templates in a folder. Names that begin with a dot belong to an editor or to the system. */
 function templatesIn(folder: string, issues: string[]): ReadonlySet<string> {
   try {
     const names = readdirSync(folder).filter((name) => !name.startsWith('.'));

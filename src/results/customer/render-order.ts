@@ -30,7 +30,7 @@ export function qrCodeOf(activationCode: string): QrCode | null {
   };
 }
 
-/** What is said of one order. It has the units of this order only. */
+/** The facts of one order that its text shows. It has the units of this order only. */
 interface DeliveredOrder {
   readonly orderId: string;
   readonly lines: readonly DeliveredLine[];
@@ -54,7 +54,10 @@ export function renderOrder(templates: Templates, order: DeliveredOrder, qrCodes
   return { text: render('txt'), html: render('html') };
 }
 
-/** How values are written into a text. What is absent is an empty text, so that its name is not looked up in the section around. */
+/**
+ * How values are written into a text. An absent value is an empty text, so that its name is not looked up in the section
+ * around.
+ */
 interface Writer {
   value(text: string | null | undefined): string;
   address(address: string | null): string;
@@ -63,7 +66,7 @@ interface Writer {
 const writers: Readonly<Record<TextFormat, Writer>> = {
   txt: { value: (text) => text ?? '', address: (address) => address ?? '' },
   html: {
-    // What is between the tags is the value, character by character, also where the text around it runs from right to left.
+    // The text between the tags is the value, character by character, also where the text around it runs from right to left.
     value: (text) => (text === undefined || text === null ? '' : `<bdi dir="ltr">${escapeHtml(text)}</bdi>`),
     address: (address) => escapeHtml(address ?? ''),
   },

@@ -47,7 +47,7 @@ export type SandboxOptions = {
 export type Sandbox = {
   /** The base address, without a slash at the end. */
   url: string;
-  /** What was sold, charged and counted so far. Throws when the sandbox is closed. */
+  /** Orders, charges and counted calls so far. Throws when the sandbox is closed. */
   ledger(): SandboxLedger;
   /** Runs a command of the operator in a transaction: the same commands as the routes below /__sandbox/. */
   operate<T>(command: (operator: Operator) => T): Promise<T>;

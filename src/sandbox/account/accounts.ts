@@ -199,7 +199,7 @@ export const newAccountSchema = accountSchema.partial({ id: true }).extend({
     .prefault([{ name: 'main' }]),
 });
 
-/** What the maker of an account must know; its keys are not shown again. */
+/** A new account, with its keys, which are not shown again. */
 export type NewAccount = { id: string; keys: Array<{ name: string; value: string }> };
 
 /**

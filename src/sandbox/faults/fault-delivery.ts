@@ -5,7 +5,7 @@ import { type Answer, refusal, textOf } from '../orders/answers.ts';
 import type { Fault } from '../settings/fault-rules.ts';
 import type { DrawnFault } from './fault-selection.ts';
 
-/** What a fault can do with the call that it hits. */
+/** A call that a fault hits, with everything that the fault can do. */
 export type Exchange = {
   socket: Socket;
   /** Carries out the call and commits it. */

@@ -5,7 +5,7 @@ import * as wire from '../orders/wire.ts';
 
 type Parameter = ReturnType<typeof parameter>;
 
-/** What is written down of each operation; the rest follows from it. */
+/** The facts of an operation from which its documentation follows. */
 type OperationEntry = {
   operation: Exclude<Operation, 'unknown'>;
   path: string;
@@ -182,7 +182,7 @@ function complete(entry: OperationEntry): ApiOperation {
     errors: [
       ...callErrors,
       ...(purchase ? purchaseErrors : []),
-      // What the path names can be missing.
+      // The resource in the path may be missing.
       ...(parameters.length > 0 ? (['not_found'] as const) : []),
       ...(entry.errors ?? []),
     ],

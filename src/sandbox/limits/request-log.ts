@@ -69,8 +69,8 @@ const pruneBodiesEvery = 50;
 const maxPathChars = 1_000;
 
 /**
- * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it.
- * Of the latest ones also what was sent and answered, without keys.
+ * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it. For
+ * the latest calls it also keeps request and answer, without keys.
  * @internal
  */
 export class RequestLog {
@@ -185,7 +185,7 @@ export type LoggedRequest = {
   path: string | null;
   address: string | null;
   request: string | null;
-  /** What the service answered; a fault may have spoiled it on its way. Empty when it did not answer. */
+  /** The service's answer; a fault may have spoiled it on its way. Empty when it did not answer. */
   response: string | null;
   /** 0: it was not answered, or later. */
   status: number;

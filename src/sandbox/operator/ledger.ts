@@ -21,7 +21,7 @@ type LedgerKey = {
   max_orders_in_window: number;
 };
 
-/** What a sandbox has sold, charged and counted, for tests. Times are milliseconds, amounts minor units. */
+/** Everything that a sandbox has sold, charged and counted, for tests. Times are milliseconds, amounts minor units. */
 export type SandboxLedger = {
   now: number;
   window_ms: number;

@@ -72,7 +72,7 @@ export class Operator {
     this.#parts = parts;
   }
 
-  /** What was sold, charged and counted, of all accounts or of one. */
+  /** Orders, charges and counted calls, of all accounts or of one. */
   ledger(account?: string): SandboxLedger {
     const { state, requestLog, clock } = this.#parts;
     state.orders.settleDue(clock.now());

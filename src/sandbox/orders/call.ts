@@ -27,7 +27,7 @@ export type Call = {
   path: string;
 };
 
-/** What the checks have found out about a call so far. */
+/** The findings of the checks of a call so far. */
 export type Progress = {
   key?: ApiKey;
   account?: Account;

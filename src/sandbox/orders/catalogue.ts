@@ -77,7 +77,7 @@ export type Product = Omit<z.output<typeof variantSchema>, 'prices'> & {
 export type Plan = Omit<z.output<typeof planSchema>, 'prices'> & { destination: string; prices: Prices };
 export type Destination = { destination: string; name: string; countries: string[]; plans: Plan[] };
 
-/** What is for sale, in the order of the catalogue file. */
+/** The items for sale, in the order of the catalogue file. */
 export type Catalogue = {
   products: ReadonlyMap<string, Product>;
   plans: ReadonlyMap<string, Plan>;

@@ -90,7 +90,7 @@ CREATE TABLE calls (
 ) STRICT;
 CREATE INDEX calls_of_key ON calls (key, arrived_at);
 
--- What the latest of these calls sent and were answered: cut to a limit, with keys masked.
+-- Requests and answers of the latest calls: cut to a limit, with keys masked.
 CREATE TABLE exchanges (
   call INTEGER PRIMARY KEY, method TEXT NOT NULL, path TEXT NOT NULL, address TEXT NOT NULL,
   request TEXT NOT NULL, response TEXT NOT NULL

@@ -1,4 +1,4 @@
-/** What a call of the API can ask for; `unknown` is a path that is no endpoint. */
+/** The operations of the API; `unknown` is a path that is no endpoint. */
 export const operations = [
   'gift_card_order',
   'esim_order',

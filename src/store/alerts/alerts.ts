@@ -22,7 +22,7 @@ export interface AlertRow {
   readonly whatToDo: string;
 }
 
-/** What was posted to an alert endpoint. */
+/** A post to an alert endpoint. */
 interface Told {
   readonly conditions: readonly AlertCondition[];
   readonly nextAtMs: number;
@@ -50,7 +50,7 @@ const keepOnly = ['alerts_told', 'alert_endpoints'].map((table) =>
   statementOf<[string], never>(`DELETE FROM ${table} WHERE endpoint NOT IN (SELECT value FROM json_each(?))`),
 );
 
-/** What was posted to the alert endpoints. */
+/** The posts to the alert endpoints. */
 export class Alerts {
   readonly #database: Sqlite;
 

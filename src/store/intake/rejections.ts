@@ -15,7 +15,7 @@ export interface Rejection {
   readonly source: string | null;
   readonly orderId: string | null;
   readonly lineId: string | null;
-  /** What the line names to buy, where that can be read: by it a line whose id was wrong is found again. */
+  /** The product of the line, where it can be read: by it a line whose id was wrong is found again. */
   readonly product?: string | null;
   /** A stable name of the rule's kind, for example `invalid_field`, `unknown_field`, `conflict`. */
   readonly code: string;

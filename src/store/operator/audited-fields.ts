@@ -1,7 +1,7 @@
 import type { EntryAction } from '../../core/operator/operator-decision.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
-/** What the audit log keeps of a resolution: never a code. */
+/** The fields of a resolution that the audit log keeps: never a code. */
 export function auditedResolution({
   as,
   note,
@@ -11,7 +11,7 @@ export function auditedResolution({
   return { as, note, iccids, units_entered: units?.length ?? null };
 }
 
-/** What the audit log keeps of an entry, before and after a command. */
+/** The fields of an entry that the audit log keeps, before and after a command. */
 export function auditedFields(row: EntryRow): Record<string, unknown> {
   return {
     state: row.state,

@@ -9,7 +9,7 @@ import type { AttentionFilter } from '../read/attention.ts';
 import type { BulkAction, BulkFilter } from '../../core/operator/bulk.ts';
 import type { EntryAction } from '../../core/operator/operator-decision.ts';
 
-/** What people decide. Each decision leaves an audit entry in the same transaction. */
+/** The decisions of people. Each decision leaves an audit entry in the same transaction. */
 export interface Operator {
   /**
    * Performs a command for one entry.
@@ -71,12 +71,12 @@ export interface AcknowledgeRequest extends AuditedRequest {
 export interface Acknowledged {
   /** The ids of the rows that left the list. */
   readonly acknowledged: readonly string[];
-  /** Of the ids that were named, those that cannot be acknowledged. */
+  /** The named ids that cannot be acknowledged. */
   readonly refused: readonly {
     readonly id: string;
     readonly code: 'REFUSED' | 'NOT_FOUND';
     readonly message: string;
-    /** What can be done instead. */
+    /** The next step of the person. */
     readonly hint: string;
   }[];
 }
@@ -105,7 +105,7 @@ export interface BulkResult {
   readonly refused: readonly {
     readonly reference: string;
     readonly message: string;
-    /** What can be done instead. */
+    /** The next step of the person. */
     readonly hint: string;
   }[];
 }

@@ -4,7 +4,7 @@ import { attentionMessage, holdsUp, whatToDo, type AttentionReason } from '../..
 import type { Sqlite } from '../sqlite/database.ts';
 import { noSuchPlace, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
-/** What a row of the attention list is about. The view `outbox_attention` says when each stands in it. */
+/** The kinds of rows of the attention list. The view `outbox_attention` says when each stands in it. */
 export const attentionKinds = [
   'needs_review',
   'held',
@@ -34,11 +34,11 @@ export interface Attention {
   /** Why it stands there: see `core/operator/attention.ts`. */
   readonly reason: AttentionReason;
   readonly state: string;
-  /** What happened: a stable name, and for an entry the code that its result has, too. */
+  /** The event, by a stable name; for an entry the code that its result has, too. */
   readonly code: string;
   readonly message: string | null;
   readonly since: string;
-  /** What is paused. */
+  /** The paused scope. */
   readonly scope: string | null;
   readonly holdsUp: string;
   readonly whatToDo: string;
@@ -94,7 +94,7 @@ function placeFrom(after: string): Place {
   return [Number(isWaiting), Number(canAcknowledge), since, id];
 }
 
-/** The same in no order: the cost is that of the rows that are returned, however many there are. */
+/** The same rows without an order, so the cost depends only on the number of returned rows. */
 export function readSomeAttention(database: Sqlite, limit: number, filter: AttentionFilter): readonly Attention[] {
   return select(database, limit, filter, '');
 }

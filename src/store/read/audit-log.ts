@@ -12,7 +12,7 @@ export interface AuditEntry {
   /** A reference, `source/order_id`, a scope, or the id of a row of the attention list. */
   readonly subject: string;
   readonly reason: string;
-  /** What was changed. It never has a code in it. */
+  /** The changes. It never has a code in it. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 

@@ -4,7 +4,7 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readStateCounts } from '../sqlite/entry-counts.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 
-/** What the worker still has to do. */
+/** The open work of the worker. */
 export interface Backlog {
   readonly open: number;
   /** When the oldest of them came in; null: there is none. */

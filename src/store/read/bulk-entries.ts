@@ -14,7 +14,7 @@ export interface FoundEntries {
 /** So many entries of a state are counted. */
 export const mostFound = 10_000;
 
-/** The states that a filter asks for and in which the action can be allowed. What was never answered has no code. */
+/** The states that a filter asks for and in which the action can be allowed. An entry that was never answered has no code. */
 const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly EntryState[] =>
   statesFor(action)
     .filter((it) => state === undefined || it === state)
@@ -33,7 +33,7 @@ function conditionsOf(state: EntryState, { source, code }: BulkFilter): string {
   ].join(' AND ');
 }
 
-/** What a command for many entries would concern, by state: at most `limit` references in all. */
+/** The entries that a bulk command would change, by state: at most `limit` references in all. */
 export function findForBulk(
   database: Sqlite,
   action: BulkAction,
@@ -54,7 +54,7 @@ export function findForBulk(
   });
 }
 
-/** Those of the references that fit the filter now. */
+/** The references that fit the filter now. */
 export function stillFitting(
   database: Sqlite,
   action: BulkAction,

@@ -69,7 +69,7 @@ const ofAttention: Origin = {
     CROSS JOIN requests r ON r.source = named.source AND r.order_id = named.order_id`,
   ...newestFirst,
 };
-/** What a search found is sorted already. */
+/** The results of a search are sorted already. */
 const ofSearch: Origin = {
   from: 'json_each(:found) f CROSS JOIN requests r ON r.id = f.value',
   where: 'f.value < :beforeId',

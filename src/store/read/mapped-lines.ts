@@ -12,7 +12,7 @@ export interface MappedLine extends Purchase {
   readonly lineId: string;
   readonly state: EntryState;
   readonly rules: OrderRules;
-  /** What the shop called it, and how many of it the order had; null: it was not ordered by a SKU. */
+  /** The shop's SKU and the ordered quantity; null: it was not ordered by a SKU. */
   readonly sku: { readonly name: string; readonly quantity: number } | null;
   readonly isFromFile: boolean;
 }

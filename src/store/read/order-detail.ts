@@ -18,7 +18,7 @@ import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 import { dueStates } from './queue-facts.ts';
 
-/** What people are shown of an entry. */
+/** An entry, as people see it. */
 export interface EntryDetail {
   readonly reference: string;
   readonly lineId: string;
@@ -86,7 +86,7 @@ export interface OrderDetail {
   readonly entries: readonly EntryDetail[];
   readonly rejections: readonly Rejection[];
   readonly deliveries: readonly DeliveryDetail[];
-  /** What people and callers decided about it, oldest first. */
+  /** The decisions of people and callers about it, oldest first. */
   readonly audit: readonly AuditDetail[];
 }
 
@@ -142,7 +142,7 @@ const selectAudit = statementOf<[string], AuditDetail>(
    WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ${shownDecisions}`,
 );
 
-/** What decides, beside its own row, what an entry waits for and what may be done to it. */
+/** The facts beside its own row that decide what an entry waits for and which actions are allowed. */
 interface EntryContext {
   readonly pauses: readonly Pause[];
   readonly isEveryKeyPaused: boolean;

@@ -70,7 +70,7 @@ export class OutboxReader {
     return readResult(this.#source, requestId);
   }
 
-  /** What decides when entries are sent. */
+  /** The facts that decide when entries are sent. */
   queueFacts(): ReturnType<typeof readQueueFacts> {
     return readQueueFacts(this.#database, freeBytesOf(dirname(this.#database.name)));
   }

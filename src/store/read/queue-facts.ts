@@ -7,7 +7,7 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readPauses } from '../submission/pauses.ts';
 import { countOf, holdUp, pauseEffects, readSendCounts, type PauseEffect } from './pause-effects.ts';
 
-/** What decides when entries are sent, as far as the outbox knows it. */
+/** The facts that decide when entries are sent, as far as the outbox knows them. */
 export interface QueueFacts {
   readonly pauses: readonly PauseEffect[];
   /** Lanes with pending entries; those of a paused scope are left out. */

@@ -5,7 +5,7 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
 type FinalState = (typeof finalStates)[number];
 
-/** What happened in one hour, for charts. */
+/** The events of one hour, for charts. */
 export interface HourStatistics {
   /** Its beginning. */
   readonly hour: string;
@@ -27,16 +27,19 @@ export interface MinuteCalls {
   readonly lookup: number;
 }
 
-/** What was bought on one day (UTC) from one balance. */
+/** The purchases of one day (UTC) from one balance. */
 export interface DaySpending {
   /** For example `2026-11-22`. */
   readonly day: string;
   readonly currency: string;
   /** How many orders were charged. */
   readonly orders: number;
-  /** What the API charged, as a decimal number. */
+  /** The sum that the API charged, as a decimal number. */
   readonly spent: string;
-  /** What orders of any day had cost that ended as refunded on this one. What a cancelled eSIM brought back is not known. */
+  /**
+   * The cost of orders that ended as refunded on this day, whenever they were bought. The refund of a cancelled eSIM is not
+   * known.
+   */
   readonly refunded: string;
 }
 
@@ -46,7 +49,7 @@ export interface Period {
   readonly untilMs: number;
 }
 
-/** What is counted for each hour: see the migration that made the table. */
+/** The counts of each hour: see the migration that made the table. */
 type Counted = 'received' | 'settled' | 'latency' | 'calls' | 'bought' | 'spent' | 'refunded';
 
 interface HourRow {
@@ -158,7 +161,7 @@ export function readMinuteCalls(database: Sqlite, period: Period): readonly Minu
 }
 
 /**
- * What was spent on each day (UTC) that the period touches, from each balance; the last day first. A day on which nothing was
+ * The spending of each day (UTC) that the period touches, from each balance; the last day first. A day on which nothing was
  * charged or refunded is left out.
  * @throws OrderSyncError INVALID_INPUT for more than 92 days
  */

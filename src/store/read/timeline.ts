@@ -5,7 +5,7 @@ import type { EntryRow } from '../sqlite/rows.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
 /**
- * What kind of thing happened, in the order in which things of the same ms are shown. `code` says which:
+ * The kinds of events, in the order in which events of the same ms are shown. `code` says which:
  *   received      the order came in
  *   entry         an entry was made, `new`; or `replacement`, in the place of a rejected one
  *   call          a call was made; `code`: its purpose

@@ -86,8 +86,8 @@ export class CsvFiles {
   }
 
   /**
-   * Looks for a row that the worker still has something to do for, among the next rows of a file. What needs a person does not
-   * count: it may take weeks, and the other rows are wanted.
+   * Looks for a row that the worker still has something to do for, among the next rows of a file. Rows that need a person do
+   * not count: a person may take weeks, and the other rows are wanted.
    * @param afterRow the line number where the step before ended; 0 at first
    * @returns `open`: whether there is one; `next`: where the next step begins; null at the end
    */
@@ -100,7 +100,7 @@ export class CsvFiles {
   }
 
   /**
-   * What became of the rows of a file in this range of line numbers, by line number.
+   * The outcomes of the rows of a file in this range of line numbers, by line number.
    * @throws OrderSyncError REFUSED when the codes of one were shredded
    */
   async results(id: number, fromRow: number, toRow: number): Promise<ReadonlyMap<number, ResultLine>> {

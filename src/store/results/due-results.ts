@@ -32,7 +32,7 @@ const forgetConfirmed = statementOf<[number, string], never>(
    WHERE request_id = ? AND sink = ?`,
 );
 
-// What a file is looked up by has an index each: OR uses both.
+// Each key by which a file is looked up has an index: OR uses both.
 const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>(
   `UPDATE csv_files SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL
    WHERE file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
@@ -51,7 +51,7 @@ export function repeatResult(outbox: Outbox, requestId: number, nowMs: number, o
   if (hasDelivery(database).get(requestId) === undefined) return;
   const repeated = raiseVersion(database).get(null, requestId);
   if (repeated === undefined) return;
-  // What a sink has confirmed is told again.
+  // The sink gets confirmed events again.
   for (const sink of makeDeliveriesDue(outbox, requestId, repeated, nowMs, only))
     forgetConfirmed(database).run(requestId, sink);
 }

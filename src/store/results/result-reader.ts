@@ -68,7 +68,7 @@ export interface LineEntryRow {
 const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
-/** What a result shows of a line `l` and an entry `e`. */
+/** The columns of a line `l` and an entry `e` that a result shows. */
 export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units, e.unit_count, e.shredded_at_ms,
          e.error_code, e.error_message, e.review_reason`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
@@ -78,7 +78,7 @@ const inReview: readonly EntryState[] = ['needs_review', 'held'];
 
 function errorOf(row: LineEntryRow): ResultEntry['error'] {
   if (row.error_code === null && row.review_reason === null) return null;
-  // What a call for it ended with before is not why it is held.
+  // The outcome of an earlier call is not the reason of the hold.
   const code = row.state === 'held' ? 'held' : (row.error_code ?? 'needs_review');
   return {
     code,
@@ -95,7 +95,7 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
   return {
     reference: row.reference,
     operation: row.operation,
-    // What a person found to be bought is delivered only as far as its units are known.
+    // A line that a person found to be bought is delivered only as far as its units are known.
     state: row.units_missing > 0 ? 'needs_manual_delivery' : row.state,
     resolved_by: row.resolved_by,
     order_number: row.order_number,

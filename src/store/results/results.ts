@@ -43,7 +43,7 @@ const selectDue = statementOf<[string, number, string, number], Pick<DueDelivery
    WHERE done_version < due_version AND sink = +? AND due_at_ms <= ?
      AND request_id NOT IN (SELECT value FROM json_each(+?)) ORDER BY due_at_ms LIMIT +?`,
 );
-// What was given up is never due: the index ends before it.
+// A delivery that was given up is never due: the index ends before it.
 const selectNextAt = columnOf<[string], number | null>(
   `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND due_at_ms < ${neverMs}`,
 );
@@ -64,7 +64,7 @@ const fail = statementOf<Delivery & { error: string; retryAtMs: number; counted:
 const giveUp = statementOf<Delivery & { error: string; nowMs: number }, never>(
   `UPDATE deliveries SET tries = tries + 1, last_error = :error, ${isGivenUp} ${ofVersion}`,
 );
-/** Whatever its version: what cannot be read cannot be tried again. */
+/** This holds for any version: an unreadable result cannot be tried again. */
 const giveUpUnreadable = statementOf<Omit<Delivery, 'version'> & { error: string; nowMs: number }, never>(
   `UPDATE deliveries SET last_error = :error, ${isGivenUp} ${ofSink}`,
 );

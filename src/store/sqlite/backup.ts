@@ -111,7 +111,7 @@ export interface RestoreSettings {
   readonly from: string;
   /** The time, ISO 8601, which becomes the name of the folder of the old database. */
   readonly at: string;
-  /** That of the configuration: a backup of another one is refused. */
+  /** The upstream of the configuration: a backup of another one is refused. */
   readonly upstream: string;
 }
 
@@ -175,7 +175,7 @@ function moveAway(path: string, at: string): string | null {
   return folder;
 }
 
-/** Of a copy, which has no write-ahead log of its own. */
+/** Checks a copy, which has no write-ahead log of its own. */
 function requireSound(path: string): void {
   const { problems } = inspectDatabase(path);
   for (const side of ['-wal', '-shm']) rmSync(`${path}${side}`, { force: true });

@@ -24,7 +24,7 @@ export function schemaVersion(database: Sqlite): number {
 }
 
 /**
- * What a database is to this program: `empty`, made by an `older` version, or `current`. Only reads.
+ * How a database stands to this program: `empty`, made by an `older` version, or `current`. Only reads.
  * @throws OrderSyncError DATABASE_FOREIGN when it is no outbox, or went through other migrations than those of this program;
  *   DATABASE_NEWER when a later version of this program made it
  */

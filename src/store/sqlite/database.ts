@@ -65,7 +65,7 @@ function configure(database: Sqlite): void {
   database.pragma('fullfsync = ON');
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
-  // What is deleted or replaced may be a delivered code: its bytes are overwritten.
+  // Deleted and replaced values may be delivered codes: their bytes are overwritten.
   database.pragma('secure_delete = ON');
   database.pragma('journal_size_limit = 67108864');
   database.pragma('cache_size = -8192');

@@ -7,7 +7,7 @@ const failures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
 const failuresOfFullDisk = /^SQLITE_(IOERR_SHM|CANTOPEN)/;
 const hardlyAnyBytes = 1_048_576;
 
-/** What a person does about a full disk. */
+/** The advice about a full disk. */
 export const freeSpace = 'free some space on that disk: the worker resumes by itself';
 
 /** Free space for an ordinary user on the disk of a folder, in bytes. */
@@ -54,8 +54,8 @@ export function diskError(error: FileError, path: string): OrderSyncError {
 
 /**
  * Keeps space free on the disk of the outbox: what is sent and delivered for the orders that it has must be recorded. New
- * orders are refused before that space is used, whatever way they come. What concerns a known order is taken in: it may
- * take something back.
+ * orders are refused before that space is used, whatever way they come. Requests about a known order are still accepted: they
+ * may take something back.
  */
 export class DiskReserve {
   readonly #folder: string;

@@ -17,7 +17,10 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
   upsert(database).run(name, value);
 }
 
-/** What a database belongs to. It is stamped once, and refuses another upstream or another reference secret. */
+/**
+ * The upstream and secret that a database belongs to. It is stamped once, and refuses another upstream or another reference
+ * secret.
+ */
 interface DatabaseStamp {
   /** The upstream that the references are sent to: an origin, or `sandbox`. */
   readonly upstream: string;

@@ -3,7 +3,7 @@ import type { Sqlite } from './database.ts';
 import type { DiskReserve } from './disk-errors.ts';
 import type { SealedUnits } from './sealed-units.ts';
 
-/** What receives results, as the outbox knows it. */
+/** A receiver of results, as the outbox knows it. */
 export interface ResultSink {
   /** Deliveries are recorded under this name: it must not change. */
   readonly name: string;

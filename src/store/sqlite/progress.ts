@@ -28,7 +28,7 @@ export function makeDatabaseIdOnce(database: Sqlite): void {
   if (readMeta(database, idName) === undefined) makeDatabaseId(database);
 }
 
-/** What is committed now. `replaced`: how far the lost outbox had come whose place this database has taken, if known. */
+/** The committed progress. `replaced`: how far the lost outbox had come whose place this database has taken, if known. */
 export function readProgress(database: Sqlite): OutboxProgress & { readonly replaced: OutboxProgress | null } {
   const databaseId = readMeta(database, idName);
   const newest = counts(database).get();

@@ -27,7 +27,7 @@ export class SealedUnits {
     return this.#keys.sealsWith;
   }
 
-  /** What is stored of the units of an entry; null for no units. */
+  /** The stored form of the units of an entry; null for no units. */
   toStore(
     reference: string,
     units: readonly Unit[],

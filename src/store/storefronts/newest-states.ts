@@ -65,7 +65,7 @@ export class NewestStates {
     };
   }
 
-  /** Older states than one that cannot be read are ignored. What it says about buying stays as it was. */
+  /** Older states than one that cannot be read are ignored. Whether it may be bought stays as it was. */
   rememberUnread(order: Pick<StorefrontOrder, 'source' | 'orderId' | 'modifiedMs' | 'nowMs'>): void {
     this.#statements.rememberUnread.run(order);
   }
@@ -121,7 +121,7 @@ export function leastLines(order: StorefrontOrder, seen: SeenState | null): Stor
   });
 }
 
-/** Of a line that cannot be read, the shop may have any number: such a state says nothing about it. */
+/** The shop may have any quantity of a line that cannot be read: such a state says nothing about it. */
 const unknownLeft = Number.MAX_SAFE_INTEGER;
 
 function leftOf(

@@ -9,7 +9,7 @@ import type { Flag } from './why-not-bought.ts';
 /** Whose order leads to a change. */
 type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
 
-/** What is written down about a shop's order for people: flags and audit entries. Called inside a transaction. */
+/** The records about a shop's order for people: flags and audit entries. Called inside a transaction. */
 export class OrderRecords {
   readonly #database: Sqlite;
   readonly #outbox: Outbox;

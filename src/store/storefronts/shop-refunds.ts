@@ -14,7 +14,7 @@ import { flagOf } from './why-not-bought.ts';
 /** Final states of which no refund asks for anything more. */
 const needsNoRefund: ReadonlySet<EntryState> = new Set([...endedUnbought, 'refunded']);
 
-/** What a refund in the shop, or a removed line, leads to. Every method is called inside a transaction. */
+/** The effects of a refund in the shop, or of a removed line. Every method is called inside a transaction. */
 export class ShopRefunds {
   readonly #outbox: Outbox;
   readonly #changed: ChangedLines;
@@ -63,7 +63,7 @@ export class ShopRefunds {
     if (open.length === 0) return;
     const isWhole = line.remaining === 0;
     if (isWhole) taken.takenBack += this.#cancelUnbought(order, open);
-    // Of a line that was split, some parts may be bought and others not.
+    // Some parts of a split line may be bought and others not.
     const left = isWhole ? open.filter((row) => !isSurelyUnbought(this.#outbox.database, row)) : open;
     if (left.length === 0) return;
     if (isWhole && order.onRefund === 'cancel_esim' && this.#cancelEsims(order, known, left, taken)) return;

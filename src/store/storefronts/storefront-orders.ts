@@ -73,7 +73,7 @@ export class StorefrontOrders {
     const seen = this.#newest.find(given);
     if (seen !== null && isOlder(given, seen)) return { ...nothing, stale: true, flagged: this.#flagTie(given, seen) };
     const least = leastLines(given, seen);
-    // Of what one of two states in the same second does not have, nothing is ordered later either.
+    // A line that is missing in one of two states of the same second is not ordered later either.
     const isSame = least === null || least.every((line, index) => line === given.lines?.[index]);
     const order = { ...given, lines: least, keptOrder: isSame ? (given.keptOrder ?? null) : null };
     this.#newest.remember(order, seen);
@@ -117,8 +117,8 @@ export class StorefrontOrders {
   }
 
   /**
-   * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. What is unsent of such a
-   * line is held.
+   * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. The unsent entries of such a
+   * line are held.
    */
   #flagUnreadable(order: StorefrontOrder): number {
     const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {

@@ -47,7 +47,7 @@ export interface Storefronts {
 export interface StorefrontOrder {
   readonly source: string;
   readonly orderId: string;
-  /** What people call the order: it is found by that, also when nothing of it is bought. */
+  /** The order's number for people. The order is found by it, also when no line of it is bought. */
   readonly metadata?: AcceptableLine['metadata'];
   /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
   readonly modifiedMs: number;
@@ -62,7 +62,7 @@ export interface StorefrontOrder {
   readonly refundCount: number;
   /** Refunded in part, and the delivery does not say which lines. */
   readonly refundUnclear: boolean;
-  /** What a refund of a bought line leads to. Unsent lines are cancelled, unless refunds are ignored. */
+  /** The effect of a refund of a bought line. Unsent lines are cancelled, unless refunds are ignored. */
   readonly onRefund: 'review' | 'cancel_esim' | 'ignore';
   readonly actor: string;
   readonly nowMs: number;
@@ -84,7 +84,7 @@ export interface UnreadableLine {
   /** It is paid for, and perhaps ours: nothing is bought for it, so it is flagged. */
   readonly isDue: boolean;
   readonly field: string;
-  /** What the field must be, and what it is. */
+  /** The rule of the field and its value. */
   readonly rule: string;
 }
 
@@ -119,7 +119,9 @@ export interface StorefrontLine {
   readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
 }
 
-/** What a delivery led to: lines that are new, known, cancelled in whole or in part, and things flagged for review or held. */
+/**
+ * The outcome of a delivery: lines that are new, known, or cancelled in whole or in part, and the number of flags and holds.
+ */
 export interface StorefrontTaken {
   readonly accepted: number;
   readonly known: number;

@@ -74,7 +74,7 @@ export function whyLineIsNotBought(
   return order.refundUnclear ? unclearRefund.rule : null;
 }
 
-/** What a line was ordered as: the shop's SKU, and how many of it. */
+/** The ordered SKU of the shop, and its quantity. */
 export function factsFrom(extra: string): { sku: string; quantity: number } {
   const facts = textsFrom(extra);
   return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };

@@ -47,7 +47,7 @@ function afterLossUntil(database: Sqlite): number | null {
 export function beginAfterLoss(database: Sqlite, given: AfterLossRequest): void {
   const { replaced = null, ...request } = checkedAuditedRequest(given);
   inTransaction(database, () => {
-    // What is here already may have been sent by the lost outbox, also what came in while the wall clock was ahead.
+    // The lost outbox may have sent any entry that is here already, also one that came in while the wall clock was ahead.
     const untilMs = Math.max(request.untilMs, (newestOpen(database).get() ?? 0) + 1);
     makeDatabaseId(database);
     writeMeta(database, untilName, String(untilMs));
@@ -104,7 +104,7 @@ export function isSurelyUnbought(database: Sqlite, row: EntryRow): boolean {
   return !lostOutboxMayHaveSent(database, row) && !lostOutboxMayHaveBoughtParts(row);
 }
 
-/** What the row says of whether something of the entry may be bought. */
+/** The facts of the row that say whether a part of the entry may be bought. */
 export function purchaseFactsOf(database: Sqlite, row: EntryRow): PurchaseFacts {
   return {
     state: row.state,

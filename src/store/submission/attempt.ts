@@ -45,7 +45,7 @@ export interface RecheckRule {
   readonly onDelayed: (source: string) => void;
 }
 
-/** What a claim does with an entry of unknown outcome; `wait`: its scope is paused, and no lookup can settle it. */
+/** The step of a claim for an entry of unknown outcome; `wait`: its scope is paused, and no lookup can settle it. */
 export type ClaimVerdict = ResendVerdict | { readonly step: 'wait' };
 
 export interface OpenAttempt {
@@ -65,13 +65,13 @@ export interface OpenAttempt {
   readonly trialOf: readonly string[];
 }
 
-/** What is known about the scopes of a call that is over. */
+/** The evidence and pauses of the scopes of a call that is over. */
 export interface ScopeFindings {
   readonly evidence: readonly Evidence[];
   readonly pauses: readonly JudgedPause[];
 }
 
-/** What a call that is over changes about its scopes. */
+/** The changes of scopes after a call. */
 export interface ScopeChange extends Pick<ScopeChanges, 'forget' | 'remember' | 'end'> {
   readonly open: readonly Omit<NewPause, 'nowMs'>[];
   readonly postpone: readonly { scope: string; probeAtMs: number }[];

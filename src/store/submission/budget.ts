@@ -88,7 +88,7 @@ const findUse = columnOf<{ name: string }, number>(
    UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = :name AND stamped_mono IS NOT NULL LIMIT 1`,
 );
 
-// What a 429 asked of each key.
+// The back-off that a 429 asked of each key.
 const selectBackOff = statementOf<[string], BackOffRow>(
   `SELECT boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
      throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs
@@ -208,8 +208,8 @@ export class Budget {
   }
 
   /**
-   * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
-   * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
+   * The slots that earlier processes used. Slots that were still open count as settled at `settledMono`. So do slots of another
+   * run of the machine, whose monotonic clock means nothing now.
    */
   async restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]> {
     return inTransaction(this.#database, () => {

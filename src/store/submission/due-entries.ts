@@ -153,7 +153,7 @@ export class DueEntries {
       .map((lane) => readLane(lane));
   }
 
-  /** The queues with an entry that is due. Those that were not served yet take their turns in the order of arrival. */
+  /** The queues with an entry that is due. Sources that had no turn yet take their turns in the order of arrival. */
   #queues(nowMs: number): readonly Queue[] {
     return (['waiting', 'pending'] as const).flatMap((state) =>
       selectHeads[state](this.#database)

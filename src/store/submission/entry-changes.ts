@@ -105,7 +105,7 @@ const updateQuantity = updateOf(
 );
 const findRequest = columnOf<[number], number>('SELECT request_id FROM lines WHERE id = ?');
 
-/** What a call led to. */
+/** The outcome of a call. */
 interface SettledCall {
   readonly settlement: Settlement;
   readonly now: Pick<AttemptClose, 'nowMs' | 'nowMono' | 'bootId'>;

@@ -2,10 +2,9 @@ import { productScope } from '../../core/scopes/scope.ts';
 import type { Purchase } from '../../core/order/purchase.ts';
 
 /**
- * The lane that an entry queues in: its shop, its balances and its product. What waits for a paused balance or product
- * costs no search then, and a backlog of one product delays no single order of another. Neither a source nor a currency
- * can contain the separator. An entry that may be charged to another balance does not wait for its first one, so it has a
- * lane of its own.
+ * The lane that an entry queues in: its shop, its balances and its product. So entries that wait for a paused balance or
+ * product cost no search, and a backlog of one product delays no order of another. Neither a source nor a currency can contain
+ * the separator. An entry that may be charged to another balance does not wait for its first one, so it has a lane of its own.
  */
 export function laneOf(
   source: string,

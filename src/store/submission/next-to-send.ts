@@ -25,7 +25,7 @@ const fewProducts = 5;
 /** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
 const mostDelayed = 25;
 
-// What a unit of each product cost last, to choose the cheapest order as a trial. Never used to pay anything.
+// The last cost of a unit of each product, to choose the cheapest order as a trial. Never used to pay anything.
 const putCost = statementOf<{ product: string; currency: string; unitCost: number }, never>(
   `INSERT INTO product_costs (product, currency, unit_cost) VALUES (:product, :currency, :unitCost)
    ON CONFLICT (product, currency) DO UPDATE SET unit_cost = excluded.unit_cost`,
@@ -56,7 +56,7 @@ export function rememberCost(database: Sqlite, purchase: Costly, cost: string): 
   putCost(database).run({ product, currency: purchase.currency, unitCost });
 }
 
-/** What an order of this purchase cost last time; a very large number where that is not known. */
+/** The last cost of such an order; a very large number where it is not known. */
 function costOf(database: Sqlite, purchase: Costly): number {
   const product = productScope(purchase);
   if (product === null || purchase.currency === null) return Number.MAX_VALUE;
@@ -64,7 +64,7 @@ function costOf(database: Sqlite, purchase: Costly): number {
   return unitCost === undefined ? Number.MAX_VALUE : Math.min(unitCost * (purchase.quantity ?? 1), Number.MAX_VALUE);
 }
 
-/** What the search for the next entry of a claim works with. */
+/** The context of the search for the next entry. */
 interface Search {
   readonly outbox: Outbox;
   readonly due: DueEntries;
@@ -165,7 +165,7 @@ function earlyTrialsOf(
   { earlyTrials = [] }: AttemptClaim,
 ): (lane: EntryScopes) => readonly string[] {
   if (earlyTrials.length === 0) return () => [];
-  // What is under way may tell it already.
+  // A call under way may answer that already.
   const busy = due.sendingLanes().flatMap(({ family, balance }) => [family, balance]);
   const tried = earlyTrials.filter((scope) => !busy.includes(scope));
   const failed = new Map(tried.map((scope) => [scope, productsAgainst(database, scope)]));

@@ -28,7 +28,7 @@ export interface PausedScopes {
   readonly keys: readonly string[];
   /** The text of each paused scope, for whatever reason. */
   readonly all: ReadonlySet<string>;
-  /** Those that a person paused: a balance is not charged then, also where the order names another one to fall back to. */
+  /** The scopes that a person paused: such a balance is not charged, also where the order names another one to fall back to. */
   readonly byPerson: ReadonlySet<string>;
 }
 

@@ -107,7 +107,7 @@ export function endRecheck(
   return resume(database).run({ source, orderId, nowMs }).changes;
 }
 
-/** Those that are due to be read, the longest due first. An order that no line waits for any more is forgotten. */
+/** The orders that are due to be read, the longest due first. An order that no line waits for any more is forgotten. */
 export function dueRechecks(
   database: Sqlite,
   ask: { source: string; nowMs: number; limit: number },

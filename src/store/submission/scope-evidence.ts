@@ -38,7 +38,7 @@ const removeOldest = statementOf<EvidenceKey, never>(
 );
 const remove = statementOf<EvidenceKey, never>('DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason');
 
-/** What counts against these scopes until now. */
+/** The evidence against these scopes until now. */
 export function readScopeFindings(database: Sqlite, scopes: readonly string[], nowMs: number): ScopeFindings {
   const pauses = readPauses(database).filter((pause) => scopes.includes(pause.scope));
   const evidence = find(database).all({ scopes: JSON.stringify(scopes), sinceMs: nowMs - countedForMs });

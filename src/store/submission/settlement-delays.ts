@@ -25,7 +25,7 @@ const restartDelays = stateConditions(judgedStates).map((condition) =>
   ),
 );
 
-/** What is left of an entry's delay, in ms; by the wall clock only where the stamp may be of another run. */
+/** The rest of an entry's delay, in ms; by the wall clock only where the stamp may be of another run. */
 export function settlementDelayLeftOf(
   outbox: Outbox,
   row: EntryRow,

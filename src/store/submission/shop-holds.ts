@@ -5,9 +5,9 @@ import type { EntryRow } from '../sqlite/rows.ts';
 import { holdEntry, releaseEntry } from './entry-changes.ts';
 
 /*
- * Lines that must not be bought while the shop's order is in its present state. What is unsent is held at once, and
- * released when the shop shows the order as paid again. The claim asks, too: a call that was in flight may come back
- * unbought, and a split adds entries. Every function is called inside a transaction.
+ * Lines that must not be bought while the shop's order is in its present state. Unsent entries are held at once, and released
+ * when the shop shows the order as paid again. The claim asks, too: a call that was in flight may come back unbought, and a
+ * split adds entries. Every function is called inside a transaction.
  */
 
 interface LineHold {
@@ -19,7 +19,7 @@ interface LineHold {
 export const whyVanished =
   'it vanished from the order, and a person said that the line in its place is another purchase: it is bought when the storefront shows it again';
 
-/** What is to be sent, now or later, and whose outcome is known. */
+/** The states of entries that are to be sent, now or later, and whose outcome is known. */
 const unsent: ReadonlySet<EntryState> = new Set(['pending', 'waiting']);
 
 const findHold = statementOf<[number], LineHold>('SELECT shop_hold, shop_hold_lifted FROM lines WHERE id = ?');
@@ -29,7 +29,7 @@ const setHold = statementOf<{ lineId: number; why: string | null }, never>(
 const setLifted = statementOf<[number], never>(
   'UPDATE lines SET shop_hold_lifted = 1 WHERE id = ? AND shop_hold IS NOT NULL',
 );
-// Of the newest state of the order, which has neither the line nor another one in its place.
+// The newest state of the order has neither the line nor another one in its place.
 const findVanished = columnOf<[number], number>(
   `SELECT o.id FROM lines n JOIN lines o ON o.id = n.same_as JOIN requests r ON r.id = o.request_id
    JOIN storefront_orders s ON s.source = r.source AND s.order_id = r.order_id
@@ -54,8 +54,8 @@ export function liftShopHold(database: Sqlite, row: EntryRow): void {
 }
 
 /**
- * A person says that a line is a purchase of its own. What is unsent of the line that it came in the place of is held:
- * the shop has that one no more. Returns the entries that are held now.
+ * A person says that a line is a purchase of its own. The unsent entries of the line that it replaces are held: the shop does
+ * not have that line any more. Returns the entries that are held now.
  */
 export function makeOwnPurchase(outbox: Outbox, row: Pick<EntryRow, 'line_id'>, nowMs: number): readonly EntryRow[] {
   const { database } = outbox;
@@ -67,8 +67,8 @@ export function makeOwnPurchase(outbox: Outbox, row: Pick<EntryRow, 'line_id'>, 
 }
 
 /**
- * Records why a line must not be bought now, and holds or releases what is unsent of it. What a person held stays held,
- * and what a person released stays released while the reason is the same.
+ * Records why a line must not be bought now, and holds or releases what is unsent of it. An entry that a person held stays
+ * held. An entry that a person released stays released while the reason is the same.
  * @param state.why null: it may be bought
  * @param state.stillWhy why it may not be released although the order is paid again; it holds nothing that is not held
  */

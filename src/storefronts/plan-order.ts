@@ -28,7 +28,9 @@ export function planDeletion(orderId: string, shop: ShopSettings, context: PlanC
   return { ...order, modifiedMs: nowMs, state: 'deleted', status: 'deleted', lines: [], unreadable: [] };
 }
 
-/** What an order asks to buy, by the SKU map and the rules of its shop. Pure: only the store knows what was bought. */
+/**
+ * The purchases that an order asks for, by the SKU map and the rules of its shop. Pure: only the store knows what was bought.
+ */
 export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, context: PlanContext): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs } = context;
@@ -134,7 +136,7 @@ export function rulesOfShop({ split, partial, fallbackCurrency, waitH }: ShopRul
   return { split, partial, fallback_currency: fallbackCurrency, wait_h: waitH };
 }
 
-/** What a line of a shop's order buys by its SKU, or why it cannot be bought. */
+/** The purchase of a shop's line by its SKU, or the reason why it cannot be bought. */
 export function toOrderLine(
   order: Pick<ShopOrder, 'orderId' | 'number' | 'currency'>,
   line: Pick<ShopOrderLine, 'lineId' | 'sku' | 'remaining' | 'iccids'>,

@@ -15,7 +15,7 @@ export interface MapOfLine extends Pick<ShopSettings, 'source' | 'currency' | 's
 }
 
 /**
- * What a rejected line orders by the present SKU map. Its `wait_h` counts from now.
+ * The order of a rejected line by the present SKU map. Its `wait_h` counts from now.
  * @throws OrderSyncError REFUSED when the map says nothing else than before, or nothing that can be ordered
  */
 export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, nowMs: number): NewRequest {
@@ -63,7 +63,7 @@ function requestOf(
 }
 
 /**
- * What a flagged line of a shop orders by the present SKU map.
+ * The order of a flagged line of a shop by the present SKU map.
  * @throws OrderSyncError REFUSED when it cannot be ordered
  */
 export function lineForFlag(flag: FlaggedSku, shop: ShopSettings, skus: SkuMap, nowMs: number): AcceptableLine {

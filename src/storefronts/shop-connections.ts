@@ -21,7 +21,7 @@ interface Shared {
   holders: number;
 }
 
-/** What identifies the API of a shop: with other keys or another pace it is another one. */
+/** The identity of a shop's API: with other keys or another pace it is another one. */
 export const connectionKey = ({ platform, shop, source, rest }: ConnectedShop): string =>
   JSON.stringify([platform, shop, source, rest]);
 

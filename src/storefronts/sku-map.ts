@@ -13,7 +13,7 @@ export interface SkuMapMistake {
   readonly line: number | null;
   /** Dotted path of the key; empty for the file as a whole. */
   readonly path: string;
-  /** What is wrong, and what is expected. */
+  /** The problem and the expected form. */
   readonly rule: string;
 }
 

@@ -28,7 +28,7 @@ interface OrderSnapshot {
   readonly document: unknown;
   /** A header says that it is a test order. */
   readonly isTest: boolean;
-  /** What the webhook says it is about; null for an order of the shop's list. */
+  /** The topic that the webhook names; null for an order of the shop's list. */
   readonly topic: string | null;
   /** It was read from the shop just now. */
   readonly isListed: boolean;
@@ -37,9 +37,9 @@ interface OrderSnapshot {
 }
 
 /**
- * What became of it. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: the order has a
- * partial refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled
- * until its refunds are read.
+ * The outcome. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: the order has a partial
+ * refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled until its refunds
+ * are read.
  */
 type StorefrontAnswer =
   | Exclude<OrderReading, { readonly kind: 'order' | 'unreadable' }>
@@ -68,7 +68,7 @@ export class StorefrontIntake {
     return this.#handlers.get(`${platform}/${shop}`) ?? null;
   }
 
-  /** Those of all configured shops. */
+  /** The handlers of all configured shops. */
   all(): readonly ShopHandler[] {
     return [...this.#handlers.values()];
   }

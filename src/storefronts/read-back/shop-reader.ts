@@ -14,13 +14,13 @@ export type TakeOrder = (
 /** Takes in that the shop has an order no more, as a webhook tells it. */
 export type TakeDeleted = (shop: Pick<Shop, 'platform' | 'shop'>, orderId: string) => Promise<Taken>;
 
-/** What became of an order that was read: see `ShopHandler.take`. */
+/** The outcome of an order that was read: see `ShopHandler.take`. */
 export type Taken =
   | { readonly kind: 'other' | 'test' | 'needs_refunds' }
   | { readonly kind: 'unreadable'; readonly flagged: number }
   | { readonly kind: 'taken'; readonly taken: StorefrontTaken };
 
-/** What one run did. */
+/** The outcome of one run. */
 export interface ReadBackReport {
   readonly platform: string;
   readonly shop: string;

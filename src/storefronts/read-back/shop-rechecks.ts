@@ -39,8 +39,8 @@ const ofShop: readonly string[] = ['unauthorized', 'rate_limited', 'clock'];
 const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'internal'];
 
 /**
- * Reads orders of one shop again that wait for that before they are bought, one after the other. What is read goes the way of
- * a webhook, which holds, cancels, or lets the lines be bought. What waits is on disk: after a crash it is read again.
+ * Reads orders of one shop again that wait for that before they are bought, one after the other. A read order is handled like a
+ * webhook: its lines are held, cancelled or bought. The waiting orders are on disk: after a crash they are read again.
  */
 export class ShopRechecks {
   readonly #deps: ShopRechecksDeps;

@@ -3,7 +3,7 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
 import type { ShopOrder } from './shop-order.ts';
 
-/** What a result says about a shop's order: the shop is made to show it. */
+/** The statement of a result about a shop's order, which the shop shall show. */
 export interface OrderStatement {
   readonly source: string;
   readonly orderId: string;
@@ -13,7 +13,7 @@ export interface OrderStatement {
   readonly lines: readonly LineStatement[];
 }
 
-/** What a result says about one line of a shop's order. */
+/** The statement of a result about one line of a shop's order. */
 export interface LineStatement {
   /** The id of the line in the shop. */
   readonly lineId: string;
@@ -24,7 +24,7 @@ export interface LineStatement {
   /** `done`: all that was ordered is here and may be given to the customer. `review`: a person has to act. `open`: neither. */
   readonly stage: 'done' | 'review' | 'open';
   readonly references: readonly string[];
-  /** What the customer gets; empty unless the line is done. */
+  /** The units for the customer; empty unless the line is done. */
   readonly units: readonly Unit[];
   /** The ICCIDs of eSIMs that were topped up; empty unless the line is done. */
   readonly toppedUp: readonly string[];
@@ -44,7 +44,7 @@ const needsPerson: readonly LineState[] = [
 ];
 
 /**
- * What a result says about the lines of a shop's order. Pure.
+ * The statement of a result about the lines of a shop's order. Pure.
  * @param earlierIds the id under which a line was bought, by the id that it has now, as a person said
  */
 export function statementOf(
@@ -112,8 +112,8 @@ function withoutPictures(unit: Unit): Unit {
 }
 
 /**
- * The lines whose units the customer gets: they are done, and the shop's order as it stands now has each with the quantity
- * that was bought. What was refunded, removed or edited since is left to a person.
+ * The lines whose units the customer gets: they are done, and the shop's order as it stands now has each with the quantity that
+ * was bought. A person decides about lines that were refunded, removed or edited since.
  */
 export function givenLines(
   { lines }: OrderStatement,

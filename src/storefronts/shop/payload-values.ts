@@ -1,6 +1,6 @@
 import { messageText } from '../../core/message-text.ts';
 
-/** What a field must be and is not, for people. Places are paths as in `line_items[2].quantity`. */
+/** The rule that a field breaks, for people. Places are paths as in `line_items[2].quantity`. */
 export interface FieldProblem {
   readonly field: string;
   readonly rule: string;
@@ -57,7 +57,7 @@ export function shown(value: unknown): string {
 }
 
 /**
- * What a customer typed into a field of a line: every different text under that name, in capitals or not. Entries in
+ * The texts that a customer typed into a field of a line: every different text under that name, in capitals or not. Entries in
  * another form are of other plugins and are passed over.
  * @param entries a list of `{ <nameKey>, value }`, or an object of names and values
  */

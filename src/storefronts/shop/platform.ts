@@ -22,7 +22,7 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
   writeBack(statement: OrderStatement, parts: WriteBackParts<Shop, Api>): Promise<readonly string[]>;
 }
 
-/** What write-back needs of one shop. */
+/** The parts of one shop's write-back. */
 export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> {
   readonly shop: Shop;
   readonly api: Api;
@@ -78,7 +78,7 @@ export class WriteBackError extends Error implements DeliveryFailure {
   }
 }
 
-/** Of one that was forgotten, the wait begins anew. */
+/** If one was forgotten, its wait begins again. */
 const mostNotes = 10_000;
 
 /**

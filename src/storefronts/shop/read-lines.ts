@@ -1,7 +1,7 @@
 import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
 import type { ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 
-/** What only the platform knows how to read; a problem has the name of the field in the line. */
+/** The fields that each platform reads in its own way; a problem has the name of the field in the line. */
 export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku'> | FieldProblem;
 
 type ReadLine = (item: Fields, lineId: string) => LineReading;
@@ -73,7 +73,7 @@ function notRead(lineId: string | null, sku: string | null, problem: FieldProble
   return { unreadable: { lineId, sku, ...problem } };
 }
 
-/** What is wrong with a field. */
+/** The problem of a field. */
 export function problemOf(field: string, must: string, value: unknown): FieldProblem {
   return { field, rule: `${must}, but is ${shown(value)}` };
 }

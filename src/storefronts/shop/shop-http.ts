@@ -31,7 +31,7 @@ export interface ShopAnswer {
   readonly value: unknown;
 }
 
-/** What is wrong with an answer whose status says that nothing is. */
+/** The problem of an answer whose status is a success. */
 export interface ShopProblem {
   readonly kind: ShopApiError['kind'];
   readonly text: string;
@@ -49,7 +49,7 @@ interface ShopHttpOptions extends ApiContext {
   saysAbsent?(status: number, body: ExactJsonObject): boolean;
   /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
   pauseAfterMs?(headers: PlainHeaders): number;
-  /** What is wrong with the answer to a call that succeeded by its status; null or absent: nothing. */
+  /** The problem of an answer whose status is a success; null or absent: none. */
   problemIn?(value: unknown): ShopProblem | null;
 }
 

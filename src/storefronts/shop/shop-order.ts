@@ -1,14 +1,14 @@
 import type { StorefrontOrder } from '../../store/storefronts/storefronts.ts';
 import { type Fields, type FieldProblem, idOf, isObject, shown } from './payload-values.ts';
 
-/** What the state of an order says about buying it. */
+/** Whether the state of an order lets it be bought. */
 export type ShopOrderState = StorefrontOrder['state'];
 
 /** The state of an order as a shop shows it, in one form for all platforms. */
 export interface ShopOrder {
   /** The id that never changes, exact. */
   readonly orderId: string;
-  /** What people call it, for example `#1001`. */
+  /** Its number for people, for example `#1001`. */
   readonly number: string | null;
   readonly currency: string;
   /** By the shop's clock. */
@@ -69,7 +69,7 @@ export interface ReadContext {
   readonly isTest: boolean;
   /** The refunds of the order, as the platform's API shows them; null: they were not read. */
   readonly refunds: readonly unknown[] | null;
-  /** What the webhook says it is about. It is not signed. Null: it says nothing. */
+  /** The topic that the webhook names. It is not signed. Null: it says nothing. */
   readonly topic: string | null;
   /** It comes from the shop's list of orders. */
   readonly isListed: boolean;

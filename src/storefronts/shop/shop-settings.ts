@@ -88,7 +88,7 @@ const readBackPace = (scale: number) => ({
 const restSection = z.object(restKeys);
 const shopSection = z.object(shopKeys);
 
-/** What the section of any shop has, whatever its platform. */
+/** The keys of a shop of any platform. */
 export type ShopSection = z.infer<typeof shopSection> & {
   readonly rest?: z.infer<typeof restSection> | undefined;
   readonly write_back?: object | undefined;

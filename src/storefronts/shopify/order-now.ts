@@ -15,7 +15,7 @@ export interface ShopifyOrderNow {
   readonly fulfillmentOrders: readonly FulfillmentOrder[];
 }
 
-/** What is still to be fulfilled of an order, from one place. */
+/** The part of an order that one place has still to fulfil. */
 export interface FulfillmentOrder {
   readonly id: string;
   readonly status: string;

@@ -118,13 +118,13 @@ function readLine(item: Fields, refunded: number | null, iccidField: string): Li
   };
 }
 
-/** What each `financial_status` of Shopify says about buying an order that is not cancelled. */
+/** Whether each `financial_status` of Shopify lets an order be bought that is not cancelled. */
 const shopifyStatuses: ReadonlyMap<string, ShopOrderState> = new Map([
   ['pending', 'unpaid'],
   ['authorized', 'unpaid'],
   ['expired', 'unpaid'],
   ['paid', 'paid'],
-  // Of a partially refunded order, the rest is paid.
+  // The rest of a partially refunded order is paid.
   ['partially_refunded', 'paid'],
   // Something was added to a paid order, and that is not paid yet.
   ['partially_paid', 'on_hold'],

@@ -30,7 +30,7 @@ export interface ShopifyPlan {
 export const deliveredTag = 'order-sync-delivered';
 export const reviewTag = 'order-sync-review';
 
-/** Of a fulfilment order in another status nothing can be fulfilled. */
+/** A fulfilment order in another status cannot be fulfilled. */
 const openStatuses: readonly string[] = ['OPEN', 'IN_PROGRESS'];
 const endedStatuses: readonly string[] = ['CLOSED', 'CANCELLED'];
 

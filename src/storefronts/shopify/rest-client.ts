@@ -114,8 +114,8 @@ export class ShopifyApi implements ShopApi {
   }
 
   /**
-   * Makes a call of the GraphQL Admin API, of the same version. Returns its `data`. Needs the scopes that docs/storefronts.md lists.
-   * What it changes is not told by its status: see `userErrors` there.
+   * Makes a call of the GraphQL Admin API, of the same version. Returns its `data`. Needs the scopes that docs/storefronts.md
+   * lists. The status does not say whether the change succeeded: see `userErrors` there.
    */
   async graphql(query: string, variables: object, signal: AbortSignal): Promise<unknown> {
     const path = `/admin/api/${apiVersion}/graphql.json`;

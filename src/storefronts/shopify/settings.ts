@@ -21,7 +21,7 @@ export interface ShopifyRest extends RestSettings {
   readonly access: ShopifyAccess;
 }
 
-/** What is written into the shop's orders. `writeBack` of the schema describes each key. */
+/** The settings of write-back into the shop's orders. `writeBack` of the schema describes each key. */
 export type ShopifyWriteBack = CamelKeys<z.infer<typeof writeBack>>;
 
 export interface ShopifyShop extends ShopSettings {

@@ -19,7 +19,7 @@ export interface OrderNow {
   readonly lines: ReadonlyMap<string, { readonly name: string; readonly fields: FieldValues }>;
 }
 
-/** The fields that write-back uses. Those that begin with an underscore are shown to nobody by the shop itself. */
+/** The fields that write-back uses. The shop itself shows nobody the fields that begin with an underscore. */
 export const fieldKeys = {
   state: '_order_sync_state',
   result: '_order_sync_result',
@@ -54,7 +54,7 @@ function valuesOf(entries: unknown): FieldValues {
   return values;
 }
 
-/** Those of the fields that the shop does not have yet, or not with this value. */
+/** The fields that the shop lacks, or has with another value. */
 export function missingFields(wanted: readonly OrderField[], now: FieldValues): readonly OrderField[] {
   return wanted.filter(({ key, value }) => {
     const [first, ...others] = now.get(key) ?? [];
@@ -62,7 +62,7 @@ export function missingFields(wanted: readonly OrderField[], now: FieldValues): 
   });
 }
 
-/** What the result says, for programs. It has no codes. */
+/** The result, for programs. It has no codes. */
 export function resultFields({ state, isSandbox, lines }: OrderStatement): readonly OrderField[] {
   const listed = lines.map((line) => ({ line_id: line.lineId, state: line.state, references: line.references }));
   return [

@@ -134,8 +134,8 @@ const wooCommerceStatuses: ReadonlyMap<string, 'open' | 'closed'> = new Map([
 const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
 
 /**
- * What the state of an order says about buying it. An order that is paid on delivery is `processing` without a date of
- * payment, so both a paid status and a date are needed. Without a date the order was never paid, whatever its status.
+ * Whether the state of an order lets it be bought. An order that is paid on delivery is `processing` without a date of payment,
+ * so both a paid status and a date are needed. Without a date the order was never paid, whatever its status.
  */
 function wooCommerceState(
   status: string,

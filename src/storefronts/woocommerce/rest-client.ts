@@ -119,7 +119,7 @@ export class WooCommerceApi implements ShopApi {
   }
 }
 
-/** What write-back changes of an order. */
+/** The changes that write-back makes in an order. */
 export interface OrderChange {
   readonly status?: string;
   readonly meta_data?: readonly { readonly key: string; readonly value: string }[];

@@ -17,7 +17,7 @@ export interface WooCommerceRest extends RestSettings {
   readonly consumerSecret: string;
 }
 
-/** What is written into the shop's orders. `writeBack` of the schema describes each key. */
+/** The settings of write-back into the shop's orders. `writeBack` of the schema describes each key. */
 export type WooCommerceWriteBack = CamelKeys<z.infer<typeof writeBack>>;
 
 export interface WooCommerceShop extends ShopSettings {

@@ -24,7 +24,7 @@ export class ApiClock {
     this.#time = new ApiTime(clock.monoMs());
   }
 
-  /** What the API client tells the time of each answer to. */
+  /** The API client reports the time of each answer here. */
   get answerTimes(): AnswerTimes {
     return {
       monoMs: () => this.#clock.monoMs(),

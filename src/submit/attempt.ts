@@ -239,8 +239,8 @@ export class Attempt {
   }
 
   /**
-   * What became of a call must not be lost: without space on the disk, which SQLite may need even to read, it is recorded
-   * later, and the attempt stays open.
+   * The outcome of a call must not be lost. Without space on the disk, which SQLite may need even to read, the outcome is
+   * recorded later and the attempt stays open.
    */
   #record<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
     return repeatWhileDiskIsFull(step, { clock: this.#deps.clock, signal });
@@ -280,7 +280,7 @@ export class Attempt {
 /** States in which the API has accepted an order. */
 const acceptedStates: ReadonlySet<EntryState> = new Set(['fulfilled', 'placed', 'refunded']);
 
-/** What the end of a call says about its scopes. */
+/** The end of a call, as evidence about its scopes. */
 function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlement): EndedCall {
   const { entry, purpose, trialOf } = attempt;
   // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a placed one is none.

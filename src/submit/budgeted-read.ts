@@ -11,7 +11,7 @@ import type { BudgetGate, CallKind } from './budget-gate.ts';
 import type { Pauses } from './pauses.ts';
 import type { BudgetLimits } from './settings.ts';
 
-/** What every call on the budget needs. */
+/** The dependencies of every call on the budget. */
 export interface CallDeps {
   readonly store: Store;
   readonly gate: BudgetGate;

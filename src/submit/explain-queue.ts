@@ -187,7 +187,7 @@ class Explanation {
     return unknownOutcomeSends + turns + sum(shops.map((count) => Math.min(count, turns + 1)));
   }
 
-  /** What stops every call, also lookups. */
+  /** The reasons that stop every call, also lookups. */
   #whyNothingIsCalled(): readonly string[] {
     const { freeBytes } = this.#facts;
     const { minFreeBytes = usualSendingReserveBytes } = this.#sources;
@@ -203,7 +203,7 @@ class Explanation {
     return [...account, ...disk, ...noKey];
   }
 
-  /** What stops every new purchase. */
+  /** The reasons that stop every new purchase. */
   #whyNothingIsBought(): readonly string[] {
     const { outcomeUnknown } = this.#facts;
     const cap = this.#sources.maxUnknownOutcomes;
@@ -243,7 +243,7 @@ class Explanation {
       .map((pause) => pauseText(pauseView(pause)));
   }
 
-  /** What slows everything down without stopping it. */
+  /** The facts that slow everything down without stopping it. */
   #notes(): readonly string[] {
     const { worker } = this.#sources;
     if (worker === null) return ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'];
@@ -285,7 +285,7 @@ class Explanation {
         };
   }
 
-  /** What all keys that may be used have used of each limit. */
+  /** The use of each limit, over all keys that may be used. */
   #limits(): readonly LimitView[] {
     if (this.#sources.worker === null) return [];
     const usable = this.#usableUsage();

@@ -180,7 +180,7 @@ export class Pauses {
     return this.#due().filter((pause) => !endsByTrial(pause) && !this.#askedByOrder.has(pause.scope));
   }
 
-  /** What one call that is over changes about its scopes. Called inside the transaction that closes it. */
+  /** The changes of scopes after one call. Called inside the transaction that closes it. */
   judge(call: EndedCall, found: ScopeFindings): ScopeChange {
     const probesBefore = (scope: string): number => {
       const ended = this.#ended.get(scope);

@@ -5,7 +5,7 @@ import type { Pause } from '../store/submission/pauses.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
-/** What a probe needs. */
+/** The dependencies of a probe. */
 interface ProbeDeps extends CallDeps {
   readonly wholesale: Pick<WholesalePort, 'probe' | 'canLookUp'>;
 }

@@ -3,7 +3,10 @@ import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/pu
 import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
 import type { LookupOutcome, Outcome } from '../core/answers/outcome.ts';
 
-/** What the submission needs of the API client. Each method makes one HTTP request at most, for which the caller took a slot. */
+/**
+ * The part of the API client that the submission uses. Each method makes one HTTP request at most, for which the caller took a
+ * slot.
+ */
 export interface WholesalePort {
   render(purchase: ReferencedPurchase): { method: string; path: string; body: string | null };
   /** Never rejects: every end is an outcome. The connection is closed when it resolves. */
@@ -24,7 +27,7 @@ export interface WholesalePort {
     key: string;
     keyValue: string;
     expectReference: string | null;
-    /** What was ordered under the reference, to compare with the found order; null if that is not known. */
+    /** The order under the reference, to compare with the found one; null if it is not known. */
     ordered: Purchase | null;
     signal: AbortSignal;
   }): Promise<LookupOutcome>;

@@ -14,7 +14,7 @@ import { familyOf, type Family, type Operation } from '../core/order/operation.t
 import type { SuccessReading } from './connector/read-answer.ts';
 import type { CallEnd } from './transport/call-end.ts';
 
-/** What a call was for: some error codes have another meaning where an order was placed. */
+/** The purpose of a call: some error codes have another meaning where an order was placed. */
 export type CallPurpose =
   | { readonly kind: 'submit'; readonly operation: Operation }
   | { readonly kind: 'read'; readonly family: Family };

@@ -5,7 +5,7 @@ import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 /** Prices as decimal text, by currency: `{ "USD": "9.50" }`. */
 export type Prices = Readonly<Record<string, string>>;
 
-/** A gift card or software product. What the catalogue does not say is null. */
+/** A gift card or software product. A fact that the catalogue lacks is null. */
 export interface Product {
   readonly variant: string;
   readonly name: string | null;

@@ -2,13 +2,13 @@ import { orderLimits } from '../../core/order/order-request.ts';
 import type { Sku } from '../../core/order/sku.ts';
 import type { Plan, Product } from './catalogue-item.ts';
 
-/** What the supplier's catalogue says about a gift card or software product. */
+/** The catalogue's facts about a gift card or software product. */
 export interface ProductFacts extends Pick<Product, 'variant' | 'sellable' | 'maxQuantity'> {
   /** The currencies that it has a price in; empty when the catalogue shows no prices. */
   readonly currencies: readonly string[];
 }
 
-/** What it says about an eSIM plan. */
+/** The catalogue's facts about an eSIM plan. */
 export interface PlanFacts extends Pick<Plan, 'plan' | 'sellable' | 'daily' | 'minDays' | 'maxDays'> {
   readonly currencies: readonly string[];
 }

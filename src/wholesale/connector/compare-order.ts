@@ -48,7 +48,7 @@ interface Repeated {
   readonly read: (shown: ExactJson) => string | number | null;
 }
 
-/** What an answer may repeat, under the names of the request. */
+/** The fields that an answer may repeat, under the names of the request. */
 function repeatedFields(operation: Operation, expect: Expectation, wire: Wire): readonly Repeated[] {
   if (operation === 'esim_cancel') return [];
   const { fields } = wire[operation];

@@ -7,13 +7,13 @@ import { failedAnswer, saysItFailed, whyUnrecognised } from './recognise-order.t
 import { readCodeUnits, readEsimUnits, type ReadUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
-/** What a success says: an order that is ours, an order that is not, or neither. */
+/** The order in a success: ours, another one, or none. */
 export type SuccessReading =
   | { readonly kind: 'read'; readonly answer: OrderAnswer | null }
   | { readonly kind: 'mismatch'; readonly answer: OrderAnswer; readonly message: string }
   | { readonly kind: 'unreadable'; readonly message: string };
 
-/** What a found order says; `order` is the part of the answer that is about it. */
+/** The facts of a found order; `order` is its part of the answer. */
 type LookupReading =
   | Exclude<SuccessReading, { kind: 'read' }>
   | { readonly kind: 'read'; readonly answer: OrderAnswer; readonly order: ExactJson };

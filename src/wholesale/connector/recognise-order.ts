@@ -49,8 +49,8 @@ const isCancelled = (status: string | null | undefined): boolean => /^cancel/i.t
 
 /**
  * Whether a status word tells about an order. A word for failure alone does not: APIs that answer errors with 200 write
- * `{"status": "error"}`. For a cancel the word `cancelled` is what was asked for. What a lookup finds counts as bought, so there
- * `{"status": "success", "data": null}` must not be an order.
+ * `{"status": "error"}`. For a cancel the word `cancelled` is what was asked for. An order that a lookup finds counts as
+ * bought, so there `{"status": "success", "data": null}` must not be an order.
  */
 function hasStatus(answer: OrderAnswer, what: Operation | 'lookup'): boolean {
   if (what === 'lookup') return answer.statusClass === 'refunded';

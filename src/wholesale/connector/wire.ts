@@ -98,10 +98,10 @@ const lookup = z.strictObject({
 });
 
 /**
- * The wire mapping: everything that the specification marks "not shown". It has the methods, paths and field names of
- * requests, and the places where answers keep their values. A config overrides parts of it under `wholesale.wire`: an
- * omitted part keeps its default, and a list replaces the default list. What the specification fixes (`reference`,
- * `quantity`, `days`, the given paths, the error body and its codes) is not part of it.
+ * The wire mapping: everything that the specification marks "not shown". It has the methods, paths and field names of requests,
+ * and the places where answers keep their values. A config overrides parts of it under `wholesale.wire`: an omitted part keeps
+ * its default, and a list replaces the default list. It leaves out the parts that the specification fixes: `reference`,
+ * `quantity`, `days`, the given paths, the error body and its codes.
  */
 export const wireSchema = z.strictObject({
   gift_card_order: giftCardOrder.prefault({}),

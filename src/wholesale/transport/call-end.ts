@@ -109,7 +109,7 @@ export function faultRowOf(error: unknown, seen: { readonly sent: boolean; reado
   return 'unreachable';
 }
 
-/** What the network or Node reported, for a person; it never contains the request. */
+/** The report of the network or of Node, for a person; it never contains the request. */
 export function faultMessage(error: unknown): string {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);

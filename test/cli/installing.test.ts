@@ -183,7 +183,7 @@ describe('order-sync check-config', () => {
     expect(await place.run('run')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(
-        `The SKU map ${shop} cannot be used: The SKU map has mistakes: line 2, skus.A.type`,
+        `The SKU map ${folder} cannot be used: The SKU map has mistakes: line 3, skus.B.days`,
       ),
     });
     writeFileSync(folder, 'sku,type,plan,days\n');

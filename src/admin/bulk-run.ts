@@ -1,5 +1,11 @@
-import { mostInRun, mostInStep, type BulkAction, type BulkFilter } from '../core/operator/bulk.ts';
-import type { CommandResult, OperatorCommand } from '../core/operator/operator-command.ts';
+import {
+  type BulkAction,
+  type BulkFilter,
+  type CommandResult,
+  mostInRun,
+  mostInStep,
+  type OperatorCommand,
+} from '../core/operator/operator-command.ts';
 import type { BulkResult } from '../store/operator/operator.ts';
 import type { FoundEntries } from '../store/read/bulk-entries.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';

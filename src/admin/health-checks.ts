@@ -1,4 +1,4 @@
-import type { ClockReading } from '../core/time/api-time.ts';
+import type { ClockReading } from '../core/time/wall-clock.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { CheckStatus, HealthCheck } from './health-server.ts';

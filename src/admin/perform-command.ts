@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { Family } from '../core/order/operation.ts';
+import type { Family } from '../core/order/purchase.ts';
 import type { CommandResult, StoreCommand } from '../core/operator/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readScope } from '../core/scopes/scope.ts';

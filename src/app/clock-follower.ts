@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { smallestStepMs } from '../core/time/clock-steps.ts';
+import { smallestStepMs } from '../core/time/wall-clock.ts';
 import type { ContinuousClock } from '../ops/system-clock.ts';
 import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';

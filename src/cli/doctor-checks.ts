@@ -8,7 +8,7 @@ import { readReferenceSecret } from '../config/reference-secret.ts';
 import type { CommandResult } from '../core/operator/operator-command.ts';
 import { namespaceFingerprint } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { wrongClockMs } from '../core/time/api-time.ts';
+import { wrongClockMs } from '../core/time/wall-clock.ts';
 import { shortDuration } from '../core/clock.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { adminRoles, type AdminSettings } from '../admin/settings.ts';
-import { isLoopback } from '../core/settings/http-url.ts';
-import { keyName, listenAddress, live, secretFile, tokenText } from '../core/settings/schema-values.ts';
+import { isLoopback, keyName, listenAddress, live, secretFile, tokenText } from '../core/settings/schema-values.ts';
 import { problemOfText, type SectionCheck } from './section-check.ts';
 
 /** The section of health, pages and commands. */

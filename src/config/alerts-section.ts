@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from '../core/settings/http-url.ts';
-import { keyName, secretFile, secretText, signingSecrets } from '../core/settings/schema-values.ts';
+import { isHttpUrl, keyName, secretFile, secretText, signingSecrets } from '../core/settings/schema-values.ts';
 import { alertTopics } from '../results/settings.ts';
 import { isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
 

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { camelKeys } from '../core/settings/camel-keys.ts';
+import { camelKeys } from '../core/settings/schema-values.ts';
 import { defaultScanning } from '../intake/folder/settings.ts';
 import { defaultWebhookLimits, usualSource, type WebhookSettings } from '../intake/http/settings.ts';
 import { defaultParseLimits } from '../intake/orders/settings.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
 import { nearestName } from '../core/nearest-name.ts';
-import { withoutUrlSecrets } from '../core/settings/http-url.ts';
+import { withoutUrlSecrets } from '../core/settings/schema-values.ts';
 import { holdsSecret, schemaNodeAt } from './schema-tree.ts';
 import { type ConfigPath, valueAt } from './section-check.ts';
 

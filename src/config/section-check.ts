@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
+import { isHttpUrl, isLoopback } from '../core/settings/schema-values.ts';
 
 export type ConfigPath = readonly (string | number)[];
 

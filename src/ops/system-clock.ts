@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Clock, Random } from '../core/clock.ts';
-import { ClockSteps } from '../core/time/clock-steps.ts';
+import { ClockSteps } from '../core/time/wall-clock.ts';
 
 /** 2^31 - 1 ms, a little under 25 days. Node fires a longer timer at once. */
 const longestTimerMs = 2_147_483_647;

@@ -1,6 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { ApiTime, type ClockReading, type PresentTime } from '../core/time/api-time.ts';
-import type { ClockSample } from '../core/time/clock-steps.ts';
+import { ApiTime, type ClockReading, type ClockSample, type PresentTime } from '../core/time/wall-clock.ts';
 import type { AnswerTimes } from '../wholesale/transport/dated-answers.ts';
 
 /** Who knows the time by which deadlines are judged. Without an API clock, that is what this machine's clock shows. */

@@ -1,7 +1,12 @@
-import { BudgetWindow } from '../core/budget/budget-window.ts';
+import {
+  BudgetWindow,
+  isThrottled,
+  type Throttle,
+  throttleAfterSurprise,
+  throttledDistanceMs,
+} from '../core/budget/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { isThrottled, throttledDistanceMs, throttleAfterSurprise, type Throttle } from '../core/budget/throttle.ts';
 import type { BudgetSlot, KeyBackOff } from '../store/submission/budget.ts';
 import type { BudgetLimits } from './settings.ts';
 

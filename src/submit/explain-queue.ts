@@ -9,7 +9,7 @@ import type { CommandResult } from '../core/operator/operator-command.ts';
 import { isFinal } from '../core/entry/states.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { productUnknownLimit } from '../core/scopes/exposure.ts';
-import type { PresentTime } from '../core/time/api-time.ts';
+import type { PresentTime } from '../core/time/wall-clock.ts';
 import { readLane } from '../store/submission/lanes.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';

@@ -6,7 +6,7 @@ import {
   type Family,
   type LookedUp,
   type Operation,
-} from '../core/order/operation.ts';
+} from '../core/order/purchase.ts';
 import type { Store } from '../store/store.ts';
 import type { LookupProof } from '../store/submission/lookup-proofs.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { familyOf } from '../core/order/operation.ts';
+import { familyOf } from '../core/order/purchase.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 

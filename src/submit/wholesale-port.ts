@@ -1,5 +1,4 @@
-import type { Family, Operation } from '../core/order/operation.ts';
-import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
+import type { Expectation, Family, Operation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
 import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
 import type { LookupOutcome, Outcome } from '../core/answers/outcome.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '../core/exact-json.ts';
 import { retryAfterMs, type PlainHeaders } from '../core/http-headers.ts';
 import { messageText, quoted } from '../core/message-text.ts';
-import { familyOf, type Family, type Operation } from '../core/order/operation.ts';
+import { familyOf, type Family, type Operation } from '../core/order/purchase.ts';
 import type { SuccessReading } from './connector/read-answer.ts';
 import type { CallEnd } from './transport/call-end.ts';
 

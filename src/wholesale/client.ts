@@ -3,8 +3,14 @@ import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/pro
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
 import { isJsonList, isJsonObject, type ExactJson } from '../core/exact-json.ts';
 import { withoutSecret } from '../core/message-text.ts';
-import { familyOf, type Family, type Operation } from '../core/order/operation.ts';
-import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
+import {
+  type Expectation,
+  type Family,
+  familyOf,
+  type Operation,
+  type Purchase,
+  type ReferencedPurchase,
+} from '../core/order/purchase.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import {
   readDestination,

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { lookedUpAs, type LookedUp } from '../../src/core/order/operation.ts';
+import { lookedUpAs, type LookedUp } from '../../src/core/order/purchase.ts';
 import type { AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import type { Invariant } from './invariants.ts';
 

@@ -1,4 +1,4 @@
-import { familyOf, type Family } from '../../src/core/order/operation.ts';
+import { familyOf, type Family } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger } from './api-ledger.ts';
 import type { ClockJumps } from './clock-jumps.ts';

@@ -1,4 +1,4 @@
-import { lookedUpAs } from '../../src/core/order/operation.ts';
+import { lookedUpAs } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result/result-document.ts';
 import type { SimOrder } from './api-ledger.ts';

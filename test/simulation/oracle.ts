@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { lookedUpAs } from '../../src/core/order/operation.ts';
+import { lookedUpAs } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result/result-document.ts';
 import { wallStartMs } from './virtual-time.ts';

@@ -1,5 +1,5 @@
 import type { RecoveryStage } from '../../src/core/entry/states.ts';
-import { familyOf, lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/operation.ts';
+import { familyOf, lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/purchase.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import type { ApiCall } from './api-call.ts';

@@ -1,4 +1,4 @@
-import type { LookedUp } from '../../src/core/order/operation.ts';
+import type { LookedUp } from '../../src/core/order/purchase.ts';
 import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
 import { CallWatch, isProbe } from './call-watch.ts';
 import type { SimProcess } from './sim-process.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EntryExplanation, QueueExplanation } from '../../src/core/operator/queue-explanation.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { PresentTime } from '../../src/core/time/api-time.ts';
+import type { PresentTime } from '../../src/core/time/wall-clock.ts';
 import type { QueueFacts } from '../../src/store/read/queue-facts.ts';
 import type { Pause } from '../../src/store/submission/pauses.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';

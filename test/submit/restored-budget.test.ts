@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { throttledDistanceMs } from '../../src/core/budget/throttle.ts';
+import { throttledDistanceMs } from '../../src/core/budget/budget-window.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 
 const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 5000 };

@@ -1,11 +1,10 @@
-import type { Operation } from '../../src/core/order/operation.ts';
+import type { Operation, ReferencedPurchase } from '../../src/core/order/purchase.ts';
 import type { Outcome } from '../../src/core/answers/outcome.ts';
 import {
   createWholesaleClient,
   type WholesaleClient,
   type WholesaleClientOptions,
 } from '../../src/wholesale/client.ts';
-import type { ReferencedPurchase } from '../../src/core/order/purchase.ts';
 
 export const keyValue = 'wk_test_5f1d2c3b4a';
 export const iccid = '8944000000000000006';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { operations } from '../../src/core/order/operation.ts';
+import { operations } from '../../src/core/order/purchase.ts';
 import { clientOf, submit } from './api-calls.ts';
 import { httpAnswer, RawServer } from './transport/raw-server.ts';
 

@@ -5,7 +5,7 @@ import type { Html } from '../html/document.ts';
 import { resolutions } from '../../core/operator/operator-decision.ts';
 import { allowedActions, type EntryActionName, entryStates } from '../../core/entry/states.ts';
 import type { EntryDetail } from '../../store/read/order-detail.ts';
-import { bulkActions, statesFor } from '../../core/operator/bulk.ts';
+import { bulkActions, statesFor } from '../../core/operator/operator-command.ts';
 
 /** One thing that a person may do. */
 interface OfferedAction {

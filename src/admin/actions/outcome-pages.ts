@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { mostInRun, type BulkAction, type BulkFilter } from '../../core/operator/bulk.ts';
+import { mostInRun, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { BulkResult } from '../../store/operator/operator.ts';
 import type { OrderDetail } from '../../store/read/order-detail.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';

@@ -1,5 +1,10 @@
-import { bulkActions, type BulkAction, type BulkFilter } from '../../core/operator/bulk.ts';
-import { operatorCommandSchema, type OperatorCommand } from '../../core/operator/operator-command.ts';
+import {
+  type BulkAction,
+  bulkActions,
+  type BulkFilter,
+  type OperatorCommand,
+  operatorCommandSchema,
+} from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import { outcomeRows } from '../../core/answers/outcome.ts';
 import { finalStates, isFinal, type EntryState } from '../../core/entry/states.ts';
-import { operations, type Family, type Operation, familyOf } from '../../core/order/operation.ts';
+import { operations, type Family, type Operation, familyOf } from '../../core/order/purchase.ts';
 import { codeLabel, oneOf, other } from './metric-labels.ts';
 
 /** How one call to the API ended. */

@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { AdminRole, AdminSettings } from '../settings.ts';
 import { isIP } from 'node:net';
 import type { Context } from 'hono';
-import { isLoopback } from '../../core/settings/http-url.ts';
+import { isLoopback } from '../../core/settings/schema-values.ts';
 
 /** Who asks for a page. */
 export interface Visitor {

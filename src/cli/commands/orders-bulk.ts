@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { previewBulk, runBulk, type BulkPreview } from '../../admin/bulk-run.ts';
-import { mostInRun, statesFor, type BulkAction, type BulkFilter } from '../../core/operator/bulk.ts';
+import { mostInRun, statesFor, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { BulkResult } from '../../store/operator/operator.ts';

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import type { StoreCommand } from '../../core/operator/operator-command.ts';
+import { bulkActions, type StoreCommand } from '../../core/operator/operator-command.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { resolutions, type Resolution } from '../../core/operator/operator-decision.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
@@ -9,7 +9,6 @@ import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-opti
 import type { CliContext } from '../context.ts';
 import { writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { bulkActions } from '../../core/operator/bulk.ts';
 import { actOnMany, addBulkOptions, isBulk, reasonOf, type BulkOptions } from './orders-bulk.ts';
 import { createReadStream } from 'node:fs';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../order/operation.ts';
+import type { Operation } from '../order/purchase.ts';
 import type { OutcomeRow } from '../answers/outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 

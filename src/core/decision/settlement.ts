@@ -1,8 +1,7 @@
 import type { Random } from '../clock.ts';
 import type { RejectedEntry, Replacement } from '../entry/replacement.ts';
 import type { EntryState, RecoveryStage } from '../entry/states.ts';
-import type { Operation } from '../order/operation.ts';
-import type { Purchase } from '../order/purchase.ts';
+import type { Operation, Purchase } from '../order/purchase.ts';
 import { judgeUnits, type OrderOfUnits, type UnitsVerdict, withDelivered } from '../answers/units.ts';
 import { decisionTable, type Column, type PauseKind } from './decision-table.ts';
 import { unreadText, type OrderAnswer, type Unit } from '../answers/order-answer.ts';

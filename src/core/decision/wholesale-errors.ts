@@ -1,4 +1,4 @@
-import type { Family } from '../order/operation.ts';
+import type { Family } from '../order/purchase.ts';
 
 /** One row of the error table of the specification (Spec 7). */
 interface WholesaleErrorRow {

@@ -1,12 +1,48 @@
 import { z } from 'zod';
-import { bulkActions, bulkFilterSchema, mostInStep } from './bulk.ts';
-import { entryStates } from '../entry/states.ts';
-import { operations } from '../order/operation.ts';
-import { lineIdSchema, orderIdSchema } from '../order/order-identity.ts';
+import {
+  iccidSchema,
+  lineIdSchema,
+  orderIdSchema,
+  orderLimits,
+  orderRulesSchema,
+  sourceSchema,
+} from '../order/order-request.ts';
+import { allowedActions, type EntryState, entryStates } from '../entry/states.ts';
+import { operations } from '../order/purchase.ts';
 import { resolutions } from './operator-decision.ts';
 import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
 import { enteredUnitsSchema } from './units-by-person.ts';
-import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
+
+/**
+ * The actions that are allowed for many entries at once. Each of them keeps its reference, so none can buy twice, and each can
+ * be undone. Not among them: `reorder`, which gets a new reference that can buy once more, and `resolve`, which needs what a
+ * person found about that one entry.
+ */
+export const bulkActions = ['retry', 'hold', 'release', 'cancel'] as const;
+export type BulkAction = (typeof bulkActions)[number];
+
+/** So many entries are changed by one run, and by one step of it: the worker does nothing else during a step. */
+export const mostInRun = 1000;
+export const mostInStep = 100;
+
+/** Which entries: those that fit everything that is given. */
+const bulkFilterSchema = z.strictObject({
+  state: z.enum(entryStates).optional(),
+  source: sourceSchema.optional(),
+  /** The code that the attention list shows: that of the last error, else the state. */
+  code: z.string().min(1).max(128).optional(),
+  /** Only what has not changed since this time, in ms: what happened later was seen by nobody who chose the filter. */
+  untilMs: z.number(),
+});
+export type BulkFilter = z.infer<typeof bulkFilterSchema>;
+
+/** The states in which this action is allowed for some entries. Which of them, each entry decides by itself. */
+export function statesFor(action: BulkAction): readonly EntryState[] {
+  const clean = { mayBeBought: false, replaced: false, hasOtherId: false, unitsMissing: 0 };
+  return entryStates.filter((state) =>
+    allowedActions({ ...clean, state, heldFrom: state === 'held' ? 'pending' : null }).includes(action),
+  );
+}
 
 // The commands that the command line sends to a running worker. Both have the same version, so the shape is no contract.
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { entryStates, type EntryState } from '../entry/states.ts';
-import type { Operation } from '../order/operation.ts';
+import type { Operation } from '../order/purchase.ts';
 import type { Unit } from '../answers/order-answer.ts';
 
 /**

@@ -1,5 +1,4 @@
-import { familyOf, type Family } from '../order/operation.ts';
-import type { Purchase } from '../order/purchase.ts';
+import { type Family, familyOf, type Purchase } from '../order/purchase.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
 
 /**

@@ -1,5 +1,51 @@
 import { z } from 'zod';
-import { isHttpUrl } from './http-url.ts';
+
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+/** The same value with the keys of its objects in camelCase. Lists stay as they are. */
+export type CamelKeys<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value as Key extends string ? CamelCase<Key> : Key]: CamelKeys<Value[Key]> }
+    : Value;
+
+/** Turns the keys of the file into those of the code: `window_ms` is `windowMs`, also in sections within a section. */
+export function camelKeys<Section extends object>(section: Section): CamelKeys<Section>;
+export function camelKeys(section: object): unknown {
+  return Object.fromEntries(
+    Object.entries(section).map(([key, value]: [string, unknown]) => [
+      key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? camelKeys(value) : value,
+    ]),
+  );
+}
+
+/** Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged. */
+export function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return false;
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+}
+
+/** A value that may be an address, for people: without user, password, query and fragment, which may be secrets. */
+export function withoutUrlSecrets(text: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? '';
+  const at = text.lastIndexOf('@');
+  const hasUser = at >= 0 && (scheme !== '' || text.slice(0, at).includes(':'));
+  const plain = hasUser ? `${scheme}***@${text.slice(at + 1)}` : text;
+  return scheme === '' ? plain : plain.replace(/([?#]).*$/s, '$1***');
+}
+
+const ipv4Loopback = /^127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}$/;
+
+/** Whether traffic to this host stays on this machine. A name such as `x.localhost` may be resolved to another one. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  return host === 'localhost' || host === '::1' || ipv4Loopback.test(host);
+}
 
 /** A duration in whole milliseconds. */
 export const durationMs = (min: number, max: number) => z.int().min(min).max(max);

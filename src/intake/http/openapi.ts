@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order/order-request.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import { lineStates, orderStates, resultEntryStates } from '../../core/result/result-document.ts';
-import { operations } from '../../core/order/operation.ts';
+import { operations } from '../../core/order/purchase.ts';
 import { type ProblemCode, problemKinds } from './problem.ts';
 
 /** One order, as it is posted and as it is written in an order file. */

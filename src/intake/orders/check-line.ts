@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { nearestName } from '../../core/nearest-name.ts';
-import { type Operation, operations } from '../../core/order/operation.ts';
+import { type Operation, operations } from '../../core/order/purchase.ts';
 import {
   type AcceptableLine,
   currencyRule,

@@ -1,5 +1,4 @@
-import { lineIdSchema, orderIdSchema } from '../../core/order/order-identity.ts';
-import { type AcceptableLine, sourceSchema } from '../../core/order/order-request.ts';
+import { type AcceptableLine, lineIdSchema, orderIdSchema, sourceSchema } from '../../core/order/order-request.ts';
 import type { Rejection } from '../../store/intake/rejections.ts';
 
 /** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, as far as they fit. */

@@ -1,12 +1,12 @@
 import type { EntryState } from '../../core/entry/states.ts';
-import type { Family } from '../../core/order/operation.ts';
+import type { Family } from '../../core/order/purchase.ts';
 import type { AfterLossRequest } from '../submission/after-loss.ts';
 import type { AuditedRequest } from '../sqlite/audit.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
 import type { Redelivery } from '../results/redelivery.ts';
 import type { AttentionFilter } from '../read/attention.ts';
-import type { BulkAction, BulkFilter } from '../../core/operator/bulk.ts';
+import type { BulkAction, BulkFilter } from '../../core/operator/operator-command.ts';
 import type { EntryAction } from '../../core/operator/operator-decision.ts';
 
 /** The decisions of people. Each decision leaves an audit entry in the same transaction. */

@@ -1,8 +1,8 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { readScope, scopeFrom } from '../../core/scopes/scope.ts';
-import type { BulkFilter } from '../../core/operator/bulk.ts';
+import type { BulkFilter } from '../../core/operator/operator-command.ts';
 import { decideAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
-import { familyOf } from '../../core/order/operation.ts';
+import { familyOf } from '../../core/order/purchase.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';

@@ -1,4 +1,4 @@
-import { statesFor, type BulkAction, type BulkFilter } from '../../core/operator/bulk.ts';
+import { statesFor, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 

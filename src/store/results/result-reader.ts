@@ -1,7 +1,7 @@
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
-import type { Operation } from '../../core/order/operation.ts';
+import type { Operation } from '../../core/order/purchase.ts';
 import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import {
   lineStateOf,

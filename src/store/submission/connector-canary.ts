@@ -1,4 +1,4 @@
-import { familyOf, type Family, type Operation } from '../../core/order/operation.ts';
+import { familyOf, type Family, type Operation } from '../../core/order/purchase.ts';
 import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { endPause, readPause, takeOverPause } from './pauses.ts';

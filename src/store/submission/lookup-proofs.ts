@@ -1,4 +1,4 @@
-import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/operation.ts';
+import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/purchase.ts';
 import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 

@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../../core/order/order-request.ts';
 import { skuRuleKeys } from '../../core/order/sku.ts';
-import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
-import { count, httpUrl, keyName, live, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import {
+  camelKeys,
+  type CamelKeys,
+  count,
+  httpUrl,
+  keyName,
+  live,
+  secretFile,
+  secretText,
+} from '../../core/settings/schema-values.ts';
 import { isCronExpression } from '../../ops/schedule.ts';
 
 const secrets = z.array(

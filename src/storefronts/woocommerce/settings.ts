@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
-import { secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { camelKeys, type CamelKeys, secretFile, secretText } from '../../core/settings/schema-values.ts';
 import {
   resolveRest,
   resolveShop,

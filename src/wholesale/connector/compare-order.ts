@@ -1,8 +1,7 @@
 import type { OrderAnswer } from '../../core/answers/order-answer.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
-import { familyOf, type Operation } from '../../core/order/operation.ts';
-import type { Expectation, Purchase } from '../../core/order/purchase.ts';
+import { type Expectation, familyOf, type Operation, type Purchase } from '../../core/order/purchase.ts';
 import { currencyIn, firstAt, iccidIn, isSameText, numberIn, textIn } from './answer-values.ts';
 import { foreignReference, orderObjectsIn } from './read-answer.ts';
 import type { ComparedField, Wire } from './wire.ts';

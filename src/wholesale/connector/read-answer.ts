@@ -1,7 +1,7 @@
 import type { OrderAnswer, StatusClass } from '../../core/answers/order-answer.ts';
 import { type ExactJson, type ExactJsonObject, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
-import type { Family } from '../../core/order/operation.ts';
+import type { Family } from '../../core/order/purchase.ts';
 import { amountIn, currencyIn, firstAt, isSameText, textIn, valueAt } from './answer-values.ts';
 import { failedAnswer, saysItFailed, whyUnrecognised } from './recognise-order.ts';
 import { readCodeUnits, readEsimUnits, type ReadUnits } from './read-units.ts';

@@ -1,6 +1,6 @@
 import type { OrderAnswer } from '../../core/answers/order-answer.ts';
 import { type ExactJson, isJsonList, isJsonObject, type ExactJsonObject } from '../../core/exact-json.ts';
-import type { Operation } from '../../core/order/operation.ts';
+import type { Operation } from '../../core/order/purchase.ts';
 import { flagIn, shownName, shownNames, valueAt } from './answer-values.ts';
 import type { AnswerWire } from './wire-answer.ts';
 

@@ -3,7 +3,7 @@ import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
 import { decisionTable } from '../../../src/core/decision/decision-table.ts';
 import { canTransition, type EntryState } from '../../../src/core/entry/states.ts';
-import { operations, type Operation } from '../../../src/core/order/operation.ts';
+import { operations, type Operation } from '../../../src/core/order/purchase.ts';
 import { outcomeRows, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
 import { wholesaleErrors } from '../../../src/core/decision/wholesale-errors.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiTime, longestUnknownMs } from '../../../src/core/time/api-time.ts';
+import { ApiTime, longestUnknownMs } from '../../../src/core/time/wall-clock.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ClockSteps, smallestStepMs } from '../../../src/core/time/clock-steps.ts';
+import { ClockSteps, smallestStepMs } from '../../../src/core/time/wall-clock.ts';
 
 const startMs = Date.UTC(2026, 10, 1);
 

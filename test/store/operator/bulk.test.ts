@@ -5,7 +5,7 @@ import {
   statesFor,
   type BulkAction,
   type BulkFilter,
-} from '../../../src/core/operator/bulk.ts';
+} from '../../../src/core/operator/operator-command.ts';
 import { allowedActions } from '../../../src/core/entry/states.ts';
 import { previewBulk, runBulk } from '../../../src/admin/bulk-run.ts';
 import type { BulkResult } from '../../../src/store/operator/operator.ts';

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { bulkActions } from '../../../src/core/operator/bulk.ts';
+import { bulkActions } from '../../../src/core/operator/operator-command.ts';
 import { entryStates } from '../../../src/core/entry/states.ts';
 import { line, Outbox } from '../../support/outbox.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OrderAnswer } from '../../../src/core/answers/order-answer.ts';
-import type { Family, Operation } from '../../../src/core/order/operation.ts';
+import type { Family, Operation } from '../../../src/core/order/purchase.ts';
 import { assert } from '../../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../../src/wholesale/connector/compare-order.ts';
 import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../../src/core/exact-json.ts';

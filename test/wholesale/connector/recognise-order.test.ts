@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseExactJson } from '../../../src/core/exact-json.ts';
-import { familyOf, type Operation } from '../../../src/core/order/operation.ts';
+import { familyOf, type Operation } from '../../../src/core/order/purchase.ts';
 import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
 import { whyUnrecognised } from '../../../src/wholesale/connector/recognise-order.ts';
 import { readWire } from '../../../src/wholesale/connector/wire.ts';

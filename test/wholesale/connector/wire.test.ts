@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation } from '../../../src/core/order/operation.ts';
+import type { Operation } from '../../../src/core/order/purchase.ts';
 import { renderRequest } from '../../../src/wholesale/connector/render-request.ts';
 import { readWire, wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from '../api-calls.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orderIdSchema } from '../../../src/core/order/order-identity.ts';
-import { orderHeadSchema, orderLineSchema } from '../../../src/core/order/order-request.ts';
+import { orderHeadSchema, orderIdSchema, orderLineSchema } from '../../../src/core/order/order-request.ts';
 
 const gift = { type: 'gift_card_order', variant: 'v', quantity: 1 };
 const takes = (id: string): [boolean, boolean] => [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLoopback, withoutUrlSecrets } from '../../../src/core/settings/http-url.ts';
+import { isLoopback, withoutUrlSecrets } from '../../../src/core/settings/schema-values.ts';
 import { minimal, mistakesOf } from '../../config/config-file.ts';
 
 describe('an address that cannot be used', () => {

@@ -6,7 +6,6 @@ import type { Clock } from '../core/clock.ts';
 import { ConnectionGuard } from '../ops/connection-guard.ts';
 import { listen } from '../ops/listen.ts';
 import { RefusalCounts } from '../ops/refusal-counts.ts';
-import { afterCutOptions } from '../ops/requests-after-cut.ts';
 import type { ShownPauses } from './shown-pauses.ts';
 
 /** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
@@ -137,7 +136,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   const guard = new ConnectionGuard(connectionLimits, options.clock, (because) => refusals.count(because));
   const answer = getRequestListener(healthRoutes(options).fetch);
   const server = createServer(
-    { ...afterCutOptions, headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 },
+    { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 },
     (incoming, outgoing) => {
       // It never rejects, so nobody needs to wait for it.
       if (guard.admits(incoming, outgoing)) void answer(incoming, outgoing);

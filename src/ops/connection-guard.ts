@@ -22,10 +22,16 @@ export type ClosedBecause =
 
 interface Connection {
   readonly address: string;
-  /** The last answer; null before the first request. */
+  /** The last request and its answer; null before the first. */
+  request: IncomingMessage | null;
   answer: ServerResponse | null;
 }
 
+/** So many bytes of a connection are read at once: Node makes requests of all of them, also of those after the one that ended it. */
+const partBytes = 1024;
+/** So many bytes of a request may wait for whoever reads it, and so often is looked whether they still do, in ms. */
+const mostUnreadBytes = 65_536;
+const unreadAgainMs = 50;
 /** So long an address counts as one of a caller that proved itself, in ms. */
 const provenForMs = 600_000;
 /** So many addresses are remembered, of each kind. */
@@ -78,6 +84,7 @@ export class ConnectionGuard {
       this.#close(socket, 'pipelined');
       return false;
     }
+    connection.request = incoming;
     connection.answer = answer;
     const late = setTimeout(() => this.#close(socket, 'answer_not_read'), this.#limits.answerMs);
     answer.once('close', () => clearTimeout(late));
@@ -106,10 +113,23 @@ export class ConnectionGuard {
       return;
     }
     this.#closeOneTooMany(address);
-    this.#connections.set(socket, { address, answer: null });
+    this.#connections.set(socket, { address, request: null, answer: null });
     this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? new Set()).add(socket));
     if (!this.#isProvenAddress(address)) this.#strangers.add(socket);
     socket.once('close', () => this.#forget(socket, address));
+    socket.on('readable', () => this.#read(socket));
+  }
+
+  /** Hands what came in to Node in small parts, while the connection is open and its request is read. */
+  #read(socket: Socket): void {
+    while (!socket.destroyed) {
+      const { request = null } = this.#connections.get(socket) ?? {};
+      if (request !== null && request.readableLength > mostUnreadBytes) {
+        setTimeout(() => this.#read(socket), unreadAgainMs).unref();
+        return;
+      }
+      if (socket.read(Math.min(socket.readableLength, partBytes)) === null) return;
+    }
   }
 
   /** Closes the connection whose place the next one of this address may take, where there are too many. */

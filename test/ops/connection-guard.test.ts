@@ -22,7 +22,9 @@ async function guarded(limits: Partial<ConnectionLimits> = {}, answer = answers)
     clock,
     (because) => closed.push(because),
   );
+  let requests = 0;
   const server = createServer((incoming, outgoing) => {
+    requests += 1;
     if (guard.admits(incoming, outgoing)) answer(incoming, outgoing, guard);
   });
   guard.attach(server);
@@ -42,7 +44,7 @@ async function guarded(limits: Partial<ConnectionLimits> = {}, answer = answers)
     await accepted;
     return socket;
   };
-  return { clock, closed, dial };
+  return { clock, closed, dial, requests: () => requests };
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
@@ -134,6 +136,34 @@ describe('a connection', () => {
     await once(await dial(), 'close');
     clock.now = 30_000;
     expect((await dial()).destroyed).toBe(false);
+  });
+
+  it('is read in small parts: few requests are made of what comes after the one that ended it', async () => {
+    const { dial, requests } = await guarded({}, () => undefined);
+    const socket = await dial();
+    const end = once(socket, 'close');
+    socket.write(get('/').repeat(1000));
+    await end;
+    expect(requests()).toBeLessThan(50);
+  });
+
+  it('is not read on while nobody reads the body of its request, and then in full', async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<IncomingMessage>();
+    const { dial } = await guarded({}, (incoming, outgoing) => {
+      resolve(incoming);
+      incoming.once('end', () => outgoing.end('read'));
+    });
+    const socket = await dial();
+    const bodyBytes = 20_000_000;
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bodyBytes}\r\n\r\n`);
+    socket.write(Buffer.alloc(bodyBytes));
+    const incoming = await asked;
+    await expect.poll(() => incoming.readableLength).toBeGreaterThan(60_000);
+    expect(socket.writableLength).toBeGreaterThan(1_000_000);
+    expect(incoming.readableLength).toBeLessThan(200_000);
+    const answered = once(socket, 'data');
+    incoming.resume();
+    expect(String(await answered)).toContain('read');
   });
 
   it('may send one request after the other', async () => {

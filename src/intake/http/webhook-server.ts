@@ -3,7 +3,6 @@ import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono
 import type { Clock } from '../../core/clock.ts';
 import type { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { listen } from '../../ops/listen.ts';
-import { afterCutOptions } from '../../ops/requests-after-cut.ts';
 import type { WebhookSettings } from './settings.ts';
 
 export interface WebhookServer {
@@ -29,7 +28,6 @@ export async function startWebhookServer(
   const answer = getRequestListener((request, bindings) => answers(request, bindings));
   const server = createServer(
     {
-      ...afterCutOptions,
       headersTimeout: limits.headersMs,
       requestTimeout: Math.max(limits.requestMs, limits.headersMs),
       // How often Node checks for late requests.

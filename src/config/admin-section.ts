@@ -25,7 +25,7 @@ export const admin = z
       .max(100)
       .default([])
       .describe(
-        'Who may sign in to the pages. During a rotation, list the old and the new token under the same name. Empty: the pages only show, and only on an address of this machine alone. See docs/pages.md.',
+        'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: the pages only show, on this machine.',
       )
       .meta(live),
     hosts: z
@@ -37,7 +37,7 @@ export const admin = z
       .max(100)
       .default([])
       .describe(
-        'Further host names under which browsers reach the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
+        'Further host names of the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
       )
       .meta(live),
   })

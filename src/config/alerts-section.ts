@@ -9,15 +9,13 @@ export const alerts = z
     z.strictObject({
       name: keyName.describe('The name of this endpoint in logs and health, as `alert:<name>`.'),
       url: secretText('required').describe(
-        'Where alerts are posted. A secret, because whoever has an address of Slack may post there: in production from the environment, or use `url_file`. It must be https, except on this machine, for a sandbox and with `allow_http`.',
+        'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine, for a sandbox and with `allow_http`.',
       ),
       url_file: secretFile('the address'),
       format: z
         .enum(['json', 'slack'])
         .default('json')
-        .describe(
-          '`json`: `{ type, timestamp, data }`, see docs/alerts.md. `slack`: `{ text }`, for Slack and what is compatible.',
-        ),
+        .describe('`json`: an event, see docs/alerts.md. `slack`: `{ text }`.'),
       secrets: signingSecrets
         .max(5)
         .default([])
@@ -27,9 +25,7 @@ export const alerts = z
         .min(1)
         .max(alertTopics.length)
         .default([...alertTopics])
-        .describe(
-          '`attention`: new rows of the attention list. `paused`: scopes for which nothing is sent. `deliveries`: results that a sink does not take. `disk`: the disk of the outbox is nearly full. `health`: another check of `/healthz` fails.',
-        ),
+        .describe('The topics to post, see docs/alerts.md.'),
       allow_http: z
         .boolean()
         .default(false)

@@ -32,15 +32,13 @@ export const folderIntake = z
       .min(1)
       .max(4096)
       .optional()
-      .describe(
-        'The file (YAML or CSV) that says what the SKUs in the column `sku` of CSV files stand for, as for a shop. Unset: that column is carried through.',
-      )
+      .describe('The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.')
       .meta(live),
     columns: z
       .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
       .default({})
       .describe(
-        'CSV columns with another name in the file: our column, then its name, or null where the file does not have it, although a column is called like it.',
+        'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
       )
       .meta(live),
   })

@@ -29,7 +29,7 @@ const callbacks = z
         .max(resultEventTypes.length)
         .optional()
         .describe(
-          'Which events are posted: `order.updated`, `order.settled`, `line.needs_review`, each as `{ type, timestamp, data }`. Unset: the result itself is posted at each change.',
+          'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
         ),
       allow_http: z
         .boolean()
@@ -53,12 +53,12 @@ export const results = z
       .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes')
       .optional()
       .describe(
-        'The group that may read results (`0640`), by name, or by number in quotes, for a program beside the worker. The user of the worker must be in it. Unset: only the user of the worker may read them (`0600`).',
+        'The group that may read results (`0640`), by name, or by number in quotes. The user of the worker must be in it. Unset: only that user (`0600`).',
       ),
     keep_days: count(1, 36_500)
       .optional()
       .describe(
-        'The files of results are removed so many days after their orders were settled and delivered everywhere. The results stay in the outbox: `results rewrite` writes them again. Unset: files are kept.',
+        'Result files are removed so many days after their orders were settled and delivered everywhere. `results rewrite` writes them again. Unset: files are kept.',
       ),
     callbacks,
     customer: z

@@ -15,7 +15,7 @@ const disk = z
     min_free_bytes: count(0, 1_099_511_627_776)
       .default(209_715_200)
       .describe(
-        'With less free space on the disk of the outbox, no new orders are taken in, whatever way they come. With less than 50 % of it, nothing is sent. Both resume by themselves.',
+        'With less free space, no new orders are accepted; with less than 50 % of it, nothing is sent. Both resume by themselves.',
       ),
   })
   .prefault({})
@@ -51,9 +51,7 @@ const trial = z
       .min(0)
       .max(10)
       .default(1)
-      .describe(
-        'Multiplies every retry delay, pause and least time between posts, and what the worker waits for a file, a shop or a receiver.',
-      ),
+      .describe('Multiplies every retry delay, pause, interval and wait.'),
     window_ms: durationMs(1, 86_400_000)
       .default(60_000)
       .describe('The time window in which the server counts calls: a minute in production.'),
@@ -90,7 +88,7 @@ export const configSchema = z.strictObject({
         'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
       ),
       progress_folder: folderPath(
-        'The folder of the progress file, by which the worker notices that its database is an older copy. It must be writable, and should not be restored together with the database. Default: the folder of `secret_file`.',
+        'The folder of the progress file, which shows that a database is an older copy. Keep it out of backups. Default: the folder of `secret_file`.',
       ),
     })
     .prefault({})

@@ -13,16 +13,14 @@ export const seal = z
           id: keyName.describe(
             'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
           ),
-          value: secretText('required').describe(
-            'The key: base64 of 32 bytes. In production from the environment, or use `value_file`.',
-          ),
+          value: secretText('required').describe('The key: base64 of 32 bytes.'),
           value_file: secretFile('the key'),
         }),
       )
       .max(16)
       .default([])
       .describe(
-        'The first key seals, all open. Keep a copy of each outside the data volume: without it, the codes that it sealed are lost. Empty: codes are stored in clear.',
+        'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
       ),
   })
   .prefault({})
@@ -34,7 +32,7 @@ export const retention = z
     codes_days: count(1, 36_500)
       .optional()
       .describe(
-        'Delivered codes are shredded so many days after their result was delivered everywhere. References, money and the audit log stay. Unset: codes are kept.',
+        'Delivered codes are shredded so many days after their result was delivered everywhere. Unset: codes are kept.',
       ),
   })
   .prefault({})

@@ -34,7 +34,7 @@ const tokens = z
         .max(100)
         .optional()
         .describe(
-          'The only sources whose orders it may touch. The first is that of orders that name none. Unset: the source that is called as the token.',
+          'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
         ),
     }),
   )
@@ -47,9 +47,7 @@ const standardWebhooks = z
   .array(
     z.strictObject({
       name: keyName.describe('The name of this secret in logs.'),
-      secret: secretText('required').describe(
-        '`whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `secret_file`.',
-      ),
+      secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
       secret_file: secretFile('the secret'),
       source: boundSource,
     }),

@@ -21,9 +21,7 @@ export const wholesale = z
       .array(
         z.strictObject({
           name: keyName.describe('The name of this key in logs, pauses and attempts.'),
-          value: secretText('required').describe(
-            'The key itself. In production from the environment, or use `value_file`.',
-          ),
+          value: secretText('required').describe('The key itself.'),
           value_file: secretFile('the key'),
         }),
       )
@@ -37,7 +35,7 @@ export const wholesale = z
       .max(4096)
       .optional()
       .describe(
-        'A file with certificate authorities in PEM that are trusted instead of those of the system, for an API whose certificate a private authority issued. Certificates are always verified. It is read at the start.',
+        'Certificate authorities (PEM) that are trusted instead of those of the system, read at the start. Certificates are always verified.',
       ),
     limits: z
       .strictObject({

@@ -9,14 +9,19 @@ const end = '<!-- attention: end -->';
 
 const isReason = (name: string): name is AttentionReason => name in attentionReasons;
 
-function row(reason: AttentionReason): string {
-  const held = attentionReasons[reason].holdsUp === null ? 'the scope' : holdsUp(reason, null);
-  return `| \`${reason}\` | ${held} | ${whatToDo(reason)} |`;
+/** Reasons that hold up the same and ask for the same are one row. */
+function rows(): string[] {
+  const names = new Map<string, string[]>();
+  for (const reason of Object.keys(attentionReasons).filter(isReason)) {
+    const held = attentionReasons[reason].holdsUp === null ? 'the scope' : holdsUp(reason, null);
+    const facts = `${held} | ${whatToDo(reason)}`;
+    names.set(facts, [...(names.get(facts) ?? []), `\`${reason}\``]);
+  }
+  return [...names].map(([facts, reasons]) => `| ${reasons.join(', ')} | ${facts} |`);
 }
 
 it('docs/review.md says what to do about each reason, as the program does', () => {
-  const reasons = Object.keys(attentionReasons).filter(isReason).map(row);
-  const table = ['| reason | holds up | what to do |', '|---|---|---|', ...reasons].join('\n');
+  const table = ['| reason | holds up | what to do |', '|---|---|---|', ...rows()].join('\n');
   const text = readFileSync(page, 'utf8');
   const [before, rest = ''] = text.split(begin);
   const [, after] = rest.split(end);

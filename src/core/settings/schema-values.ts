@@ -92,16 +92,12 @@ export const secretText = (need: 'required' | 'optional') =>
 export const secretFile = (what: string) => z.string().min(1).optional().describe(`A file that holds ${what}.`);
 
 /** A token by which somebody is known. */
-export const tokenText = secretText('required').describe(
-  'The token, at least 16 characters. In production from the environment, or use `value_file`.',
-);
+export const tokenText = secretText('required').describe('The token, at least 16 characters.');
 
 /** The secrets of the Standard Webhooks scheme that sign what the worker posts. */
 export const signingSecrets = z.array(
   z.strictObject({
-    value: secretText('required').describe(
-      'A secret: `whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `value_file`.',
-    ),
+    value: secretText('required').describe('A secret: `whsec_` and base64 of 24 to 64 bytes.'),
     value_file: secretFile('the secret'),
   }),
 );

@@ -15,9 +15,7 @@ import { isCronExpression } from '../../ops/schedule.ts';
 
 const secrets = z.array(
   z.strictObject({
-    value: secretText('required').describe(
-      'A secret, at least 16 characters. In production from the environment, or use `value_file`.',
-    ),
+    value: secretText('required').describe('A secret, at least 16 characters.'),
     value_file: secretFile('the secret'),
   }),
 );
@@ -30,13 +28,13 @@ export const shopKeys = {
   source: sourceSchema
     .optional()
     .describe(
-      'The source that its orders belong to. Default: the name of the shop. It must never change: under another source every order that the shop shows again would be bought again, so the worker refuses a start or reload with another one.',
+      'The source that its orders belong to. Default: the name of the shop. It must never change, or orders would be bought again: the worker refuses another one.',
     ),
   secrets: secrets
     .min(1)
     .max(10)
     .describe('The secrets that sign its webhooks. During a rotation, list the old and the new one.'),
-  sku_map: z.string().min(1).max(4096).describe('The file (YAML or CSV) that says what each SKU stands for.'),
+  sku_map: z.string().min(1).max(4096).describe('The SKU map (YAML or CSV).'),
   currency: currencySchema
     .optional()
     .describe('The balance to charge where the SKU map names none. Default: the currency of the order.'),

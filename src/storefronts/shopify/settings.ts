@@ -31,18 +31,14 @@ export interface ShopifyShop extends ShopSettings {
 
 const rest = z.strictObject({
   ...restKeys,
-  access_token: secretText('optional').describe(
-    'A lasting Admin API token with `read_orders`. In production from the environment, or use `access_token_file`.',
-  ),
+  access_token: secretText('optional').describe('A lasting Admin API token with `read_orders`.'),
   access_token_file: secretFile('the token'),
   client_id: z
     .string()
     .regex(/^[\x21-\x7e]{1,128}$/, 'must be printable ASCII without spaces')
     .optional()
     .describe('Instead of a token: the client id of an app of the Dev Dashboard. The worker asks for tokens with it.'),
-  client_secret: secretText('optional').describe(
-    'The secret of that app. In production from the environment, or use `client_secret_file`.',
-  ),
+  client_secret: secretText('optional').describe('The secret of that app.'),
   client_secret_file: secretFile('the client secret'),
 });
 

@@ -29,13 +29,9 @@ export interface WooCommerceShop extends ShopSettings {
 
 const rest = z.strictObject({
   ...restKeys,
-  consumer_key: secretText('required').describe(
-    'The `ck_` of a key with the right to read. In production from the environment, or use `consumer_key_file`.',
-  ),
+  consumer_key: secretText('required').describe('The `ck_` of a key with the right to read.'),
   consumer_key_file: secretFile('the consumer key'),
-  consumer_secret: secretText('required').describe(
-    'The `cs_` of that key. In production from the environment, or use `consumer_secret_file`.',
-  ),
+  consumer_secret: secretText('required').describe('The `cs_` of that key.'),
   consumer_secret_file: secretFile('the consumer secret'),
 });
 
@@ -48,13 +44,13 @@ const writeBack = z.strictObject({
     .enum(['off', 'note', 'meta'])
     .default('off')
     .describe(
-      'How the codes reach the order: `off`: not at all. `note`: in a note that the shop mails to the customer. `meta`: in a field of the order, which everybody reads who may read the order.',
+      'How the codes reach the order: not at all, in a `note` that the shop mails to the customer, or in a field (`meta`) that everybody reads who may read the order.',
     ),
   line_meta: z
     .boolean()
     .default(false)
     .describe(
-      'Fields of the lines, too: their state, and with `deliver_codes: meta` their codes as `Code`, which the shop shows in its mails. WooCommerce calculates the taxes of an order anew when a field of a line is written.',
+      'Also fields of the lines: state, and with `deliver_codes: meta` the codes as `Code`, which mails show. WooCommerce then calculates the taxes of the order again.',
     ),
 });
 
@@ -73,9 +69,7 @@ const section = z.strictObject({
     .min(1)
     .max(20)
     .default(['processing', 'completed'])
-    .describe(
-      'Statuses in which an order that has a date of payment is bought. In any other, what is not sent yet is held.',
-    ),
+    .describe('Statuses in which an order with a date of payment is bought. In any other, its unsent lines are held.'),
 });
 
 export const wooCommerceSettings = {

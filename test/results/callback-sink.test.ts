@@ -27,7 +27,7 @@ const clock = new SystemClock();
 function sinkTo(url: string, secrets = [secret], events: CallbackSettings['events'] = null): CallbackSink {
   return new CallbackSink({
     endpoint: 'shop',
-    receiver: () => ({ name: 'shop', url, secrets, sources: null, events, connectMs: 1000, totalMs: 5000 }),
+    receiver: () => ({ name: 'shop', url, secrets, sources: null, events, connectMs: 60_000, totalMs: 60_000 }),
     clock,
     version: '0.0.0',
     retryTimeScale: 1,

@@ -2,13 +2,22 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { readWire, wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import type { Probe } from '../../src/core/scopes/probe.ts';
 import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
-import { clientOf, keyValue, quickTimeouts } from './api-calls.ts';
+import { clientOf, keyValue } from './api-calls.ts';
+import type { WholesaleClientOptions } from '../../src/wholesale/client.ts';
 import { errorJson, httpAnswer, RawServer, type Behaviour } from './transport/raw-server.ts';
 
-async function ask(question: 'lookup' | 'products', reply: Behaviour, wire?: WireOverrides) {
+async function ask(
+  question: 'lookup' | 'products',
+  reply: Behaviour,
+  wire?: WireOverrides,
+  timeouts?: WholesaleClientOptions['timeouts'],
+) {
   const server = await RawServer.start(reply);
   onTestFinished(async () => server.close());
-  const client = clientOf(server.url, { timeouts: quickTimeouts, ...(wire === undefined ? {} : { wire }) });
+  const client = clientOf(server.url, {
+    ...(timeouts === undefined ? {} : { timeouts }),
+    ...(wire === undefined ? {} : { wire }),
+  });
   onTestFinished(async () => client.close());
   const probe: Probe = await client.probe({ question, keyValue });
   return { probe, requests: server.requests, client };
@@ -36,11 +45,13 @@ describe('the catalogue as a probe', () => {
   });
 
   it('is an answer of the API also when it is slow', async () => {
-    const { probe } = await ask('products', (socket) => {
+    const drips: Behaviour = (socket) => {
       socket.write(`${head(json)}content-length: 500\r\n\r\n{"products":[`);
       const drip = setInterval(() => socket.write(' '), 100);
       socket.on('close', () => clearInterval(drip));
-    });
+    };
+    const timeouts = { connectMs: 10_000, responseMs: 10_000, bodyMs: 10_000, totalMs: 1500 };
+    const { probe } = await ask('products', drips, undefined, timeouts);
     expect(probe.outcome.row).toBe('deadline');
     expect(probe.verdict).toBe('open');
   });

@@ -40,8 +40,8 @@ function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
     secrets: [secret],
     on: alertTopics,
     intervalMs: 0,
-    connectMs: 1000,
-    totalMs: 2000,
+    connectMs: 60_000,
+    totalMs: 60_000,
     ...changes,
   };
   const failingChecks = async (): Promise<readonly string[]> => failing;

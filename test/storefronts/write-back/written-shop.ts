@@ -28,19 +28,19 @@ export const wooWriteBack: WooCommerceWriteBack = {
 };
 
 /** A shop of WooCommerce into which results are written. */
-export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBack> = {}, totalMs = 5000): Shop {
+export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBack> = {}, totalMs = 60_000): Shop {
   const rest = { ...restSettings(url), consumerKey: woo.key, consumerSecret: woo.secret };
   return wooCommerceShop({
     skuMap: writeSkuMap(),
-    rest: { ...rest, timeouts: { connectMs: 2000, totalMs } },
+    rest: { ...rest, timeouts: { connectMs: 60_000, totalMs } },
     writeBack: { ...wooWriteBack, ...changes },
   });
 }
 
 /** A shop of Shopify into which results are written. */
-export function writtenShopifyShop(url: string, changes: Partial<ShopifyWriteBack> = {}, totalMs = 5000): Shop {
+export function writtenShopifyShop(url: string, changes: Partial<ShopifyWriteBack> = {}, totalMs = 60_000): Shop {
   const access = { kind: 'token', token: shopifyApp.token } as const;
-  const timeouts = { connectMs: 2000, totalMs };
+  const timeouts = { connectMs: 60_000, totalMs };
   return shopifyShop({
     skuMap: writeSkuMap(),
     rest: { ...restSettings(url), access, timeouts },

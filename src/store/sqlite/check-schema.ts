@@ -1,5 +1,3 @@
-import { Buffer } from 'node:buffer';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { migrations, views } from './schema-files.ts';
@@ -48,17 +46,6 @@ export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
 }
 
 /**
- * The same for a file, as far as its head tells: SQLite would leave files beside it.
- * @throws OrderSyncError DATABASE_FOREIGN
- */
-export function refuseForeignFile(path: string): void {
-  // With a write-ahead log, the head in the file may be an old one: then SQLite has to be asked.
-  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
-  const head = headInFile(path);
-  if (head !== null && !isEmpty(head)) refuseOtherProgram(head, path);
-}
-
-/**
  * Refuses to read a database that no worker of this version has opened yet: its tables may lack a column.
  * @throws OrderSyncError DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_OLDER
  */
@@ -75,23 +62,6 @@ function headOf(database: Sqlite): Head {
     Number(database.pragma(name, { simple: true })),
   );
   return { applicationId: id ?? 0, userVersion: userVersion ?? 0, schemaChanges: schemaChanges ?? 0 };
-}
-
-/** Null where the file has no head of SQLite. */
-function headInFile(path: string): Head | null {
-  const bytes = Buffer.alloc(100);
-  const file = openSync(path, 'r');
-  try {
-    if (readSync(file, bytes) < bytes.length || bytes.toString('latin1', 0, 16) !== 'SQLite format 3\0') return null;
-  } finally {
-    closeSync(file);
-  }
-  // The places are those of the database file format of SQLite.
-  return {
-    applicationId: bytes.readInt32BE(68),
-    userVersion: bytes.readInt32BE(60),
-    schemaChanges: bytes.readInt32BE(40),
-  };
 }
 
 function isEmpty(head: Head): boolean {

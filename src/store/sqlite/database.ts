@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkSchema, refuseForeignFile } from './check-schema.ts';
+import { checkSchema } from './check-schema.ts';
 import { diskError, isDiskFailure } from './disk-errors.ts';
 
 export type Sqlite = SqliteDatabase.Database;
@@ -93,20 +93,24 @@ function configure(database: Sqlite): void {
  */
 export function openDatabase(path: string, init: InitPolicy): Sqlite {
   const folder = dirname(path);
-  if (!existsSync(path)) {
+  const isNew = !existsSync(path);
+  if (isNew) {
     if (init === 'never') {
       throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
         hint: 'a missing database may be an unmounted volume; if this is a new installation, run `order-sync init`',
       });
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } else {
-    // Who only opens a database for writing may already change it.
-    openReadOnly(path).close();
   }
   checkFileSystem(folder);
-  // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the same mode.
-  closeSync(openSync(path, 'a', 0o600));
+  if (isNew) {
+    // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+  } else {
+    // A connection that may write can change a database by being opened and closed. An existing file is read by SQLite only:
+    // when a process closes a file of its own, it loses the locks that its connections hold on it.
+    openReadOnly(path).close();
+  }
   const database = new SqliteDatabase(path);
   try {
     checkVersion(database);
@@ -128,7 +132,6 @@ export function openReadOnly(path: string): Sqlite {
       hint: 'check data_dir in the config, and whether its volume is mounted; for a new installation, run `order-sync init`',
     });
   }
-  refuseForeignFile(path);
   const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true });
   try {
     database.pragma('busy_timeout = 5000');

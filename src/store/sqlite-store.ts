@@ -23,7 +23,7 @@ import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
-import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
+import { Storefronts } from './storefronts/storefronts.ts';
 import { Submission } from './submission/submission.ts';
 import { StoredTimes } from './time/stored-times.ts';
 
@@ -43,7 +43,7 @@ export interface StoreOptions {
 /** The outbox in one SQLite file, with this process as its only writer. */
 class SqliteStore implements Store {
   readonly intake: Intake;
-  readonly storefronts: SqliteStorefronts;
+  readonly storefronts: Storefronts;
   readonly submission: Submission;
   readonly results: Results;
   readonly operator: SqliteOperator;
@@ -79,7 +79,7 @@ class SqliteStore implements Store {
     this.upkeep = new UpkeepResults(database);
     this.submission = new Submission(outbox);
     this.intake = new Intake(outbox);
-    this.storefronts = new SqliteStorefronts(outbox);
+    this.storefronts = new Storefronts(outbox);
     this.operator = new SqliteOperator(outbox);
     this.times = new StoredTimes(database);
     this.sealing = new Sealing(outbox);

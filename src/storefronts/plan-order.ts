@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { messageText, quoted } from '../core/message-text.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
 import { rulesOfLine, type Sku, type SkuMap, type SkuRules } from '../core/order/sku.ts';
-import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefronts.ts';
+import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefront-order.ts';
 import type { ShopSettings } from './shop/shop-settings.ts';
 import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } from './shop/shop-order.ts';
 

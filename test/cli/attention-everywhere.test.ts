@@ -8,7 +8,7 @@ import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { AttentionKind } from '../../src/store/read/attention.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { StorefrontLine } from '../../src/store/storefronts/storefronts.ts';
+import type { StorefrontLine } from '../../src/store/storefronts/storefront-order.ts';
 import type { AttemptClaim, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import { outOfStock, review } from '../support/operator.ts';
 import { close, emptyBalance, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';

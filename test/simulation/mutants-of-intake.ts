@@ -176,7 +176,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'an order that the shop refunded is bought',
     file: refunds,
-    changes: [['    if (isWhole) taken.takenBack += this.#cancelUnbought(order, open);\n', '']],
+    changes: [['  if (isWhole) cancelUnbought(taking, open);\n', '']],
   },
   {
     name: 'an older state of a shop order undoes a newer one',

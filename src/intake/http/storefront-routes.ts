@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { parseExactJsonBytes } from '../../core/exact-json.ts';
-import type { StorefrontTaken } from '../../store/storefronts/storefronts.ts';
+import type { StorefrontTaken } from '../../store/storefronts/storefront-order.ts';
 import type { Web } from './admission.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { hmacSha256, isSignature } from './signatures.ts';

@@ -3,10 +3,16 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { purchaseOf } from '../../core/order/purchase.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
 import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
-import { ChangedLines, whyChanged, type Left } from '../storefronts/changed-lines.ts';
+import {
+  entriesOf,
+  findKnownLine,
+  markSame,
+  vanishedLines,
+  whyChanged,
+  type LineLeft,
+} from '../storefronts/known-lines.ts';
 import { holdEntry } from '../submission/entry-changes.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import { columnOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import type { TakeFlaggedRequest } from './operator.ts';
@@ -18,82 +24,58 @@ interface KeptLine {
   readonly remaining: number;
 }
 
-/** Orders lines of shops that were flagged because of their SKU. Every method is called inside a transaction. */
-export class FlaggedSkus {
-  readonly #database: Sqlite;
-  readonly #outbox: Outbox;
-  readonly #changed: ChangedLines;
-  readonly #known;
-  readonly #entriesOf;
+const findReference = columnOf<[source: string, orderId: string, lineId: string], string>(
+  `SELECT e.reference FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
+   WHERE r.source = ? AND r.order_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
+);
 
-  constructor(outbox: Outbox) {
-    const { database } = outbox;
-    this.#database = database;
-    this.#outbox = outbox;
-    this.#changed = new ChangedLines(database);
-    this.#entriesOf = database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ?');
-    this.#known = database
-      .prepare<[string, string, string], string>(
-        `SELECT e.reference FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
-         WHERE r.source = ? AND r.order_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
-      )
-      .pluck();
-  }
-
-  take({ id, line, actor, reason, nowMs }: TakeFlaggedRequest): AcceptedLine {
-    const flag = readFlaggedSku(this.#database, id);
-    if (flag === null) {
-      throw new OrderSyncError('NOT_FOUND', `${id} is no open flag for a SKU of a shop's order`, {
-        hint: '`order-sync queue status` shows the ids of those that are open',
-      });
-    }
-    const { source, orderId, lineId } = flag;
-    const isSame = line.source === source && line.orderId === orderId && line.lineId === lineId;
-    const { sku, shop_quantity: quantity } = line.extra;
-    const isShown = keptLines(flag).some(
-      (kept) => kept.lineId === lineId && kept.sku === sku && String(kept.remaining) === quantity,
-    );
-    if (!isSame || !isShown) {
-      throw new OrderSyncError('REFUSED', `the shop's order ${source}/${orderId} does not ask for this any more`, {
-        hint: 'look at the order in the shop: it is taken in when the shop shows it as paid',
-      });
-    }
-    const known = this.#known.get(source, orderId, lineId);
-    if (known !== undefined) {
-      throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} was ordered before, as ${known}`, {
-        hint: `order it again with \`order-sync orders reorder ${known}\``,
-      });
-    }
-    // This corrects the flag: it leaves the attention list.
-    const [reference = ''] = insertLines(this.#outbox, [line], nowMs).references;
-    this.#holdIfChanged(flag, sku, nowMs);
-    const detail = { id, line_id: lineId, reference, orders: purchaseOf(line) };
-    recordAudit(this.#database, {
-      actor,
-      reason,
-      nowMs,
-      action: 'take_flagged',
-      subject: `${source}/${orderId}`,
-      detail,
+/** Orders a line of a shop that was flagged because of its SKU. Called inside a transaction. */
+export function takeFlagged(outbox: Outbox, { id, line, actor, reason, nowMs }: TakeFlaggedRequest): AcceptedLine {
+  const { database } = outbox;
+  const flag = readFlaggedSku(database, id);
+  if (flag === null) {
+    throw new OrderSyncError('NOT_FOUND', `${id} is no open flag for a SKU of a shop's order`, {
+      hint: '`order-sync queue status` shows the ids of those that are open',
     });
-    return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
   }
-
-  /** It may stand for a line of the same SKU that vanished and was bought: then a person decides. */
-  #holdIfChanged(flag: FlaggedSku, sku: string | undefined, nowMs: number): void {
-    const lines = linesLeft(flag).filter(({ lineId }) => lineId !== flag.lineId);
-    const own = this.#changed.find(flag, flag.lineId);
-    const [old] = this.#changed
-      .vanishedFor({ ...flag, lines }, sku ?? '')
-      .filter(({ known }) => known.line_id !== flag.lineId);
-    if (old === undefined || own === undefined) return;
-    this.#changed.markSame(own, old.known);
-    const hold = { why: whyChanged(old), by: null };
-    for (const row of this.#entriesOf.all(own.id)) holdEntry(this.#outbox, row, hold, nowMs);
+  const { source, orderId, lineId } = flag;
+  const isSame = line.source === source && line.orderId === orderId && line.lineId === lineId;
+  const { sku = '', shop_quantity: quantity } = line.extra;
+  const isShown = keptLines(flag).some(
+    (kept) => kept.lineId === lineId && kept.sku === sku && String(kept.remaining) === quantity,
+  );
+  if (!isSame || !isShown) {
+    throw new OrderSyncError('REFUSED', `the shop's order ${source}/${orderId} does not ask for this any more`, {
+      hint: 'look at the order in the shop: it is taken in when the shop shows it as paid',
+    });
   }
+  const known = findReference(database).get(source, orderId, lineId);
+  if (known !== undefined) {
+    throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} was ordered before, as ${known}`, {
+      hint: `order it again with \`order-sync orders reorder ${known}\``,
+    });
+  }
+  // This corrects the flag: it leaves the attention list.
+  const [reference = ''] = insertLines(outbox, [line], nowMs).references;
+  holdIfChanged(outbox, flag, sku, nowMs);
+  const subject = `${source}/${orderId}`;
+  const detail = { id, line_id: lineId, reference, orders: purchaseOf(line) };
+  recordAudit(database, { actor, reason, nowMs, action: 'take_flagged', subject, detail });
+  return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
 }
 
-function linesLeft({ linesLeft: text }: FlaggedSku): readonly Left[] {
+/** It may stand for a line of the same SKU that vanished and was bought: then a person decides. */
+function holdIfChanged(outbox: Outbox, flag: FlaggedSku, sku: string, nowMs: number): void {
+  const { database } = outbox;
+  const lines = linesLeft(flag).filter(({ lineId }) => lineId !== flag.lineId);
+  const own = findKnownLine(database, flag, flag.lineId);
+  const [old] = vanishedLines(database, { ...flag, lines }, sku).filter(({ known }) => known.line_id !== flag.lineId);
+  if (old === undefined || own === undefined) return;
+  markSame(database, own, old.known);
+  for (const row of entriesOf(database, own)) holdEntry(outbox, row, { why: whyChanged(old), by: null }, nowMs);
+}
+
+function linesLeft({ linesLeft: text }: FlaggedSku): readonly LineLeft[] {
   const left: Readonly<Record<string, number>> = text === null ? {} : JSON.parse(text);
   return Object.entries(left).map(([lineId, remaining]) => ({ lineId, remaining }));
 }

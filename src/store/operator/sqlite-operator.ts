@@ -21,7 +21,7 @@ import { actOnEach, notFitting } from './act-on-each.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
 import { type Redelivery, redeliver } from '../results/redelivery.ts';
-import { FlaggedSkus } from './flagged-skus.ts';
+import { takeFlagged } from './flagged-skus.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type {
   Acknowledged,
@@ -39,7 +39,6 @@ export class SqliteOperator implements Operator {
   readonly #database: Sqlite;
   readonly #outbox: Outbox;
   readonly #acknowledgements: Acknowledgements;
-  readonly #flaggedSkus: FlaggedSkus;
   readonly #statements;
 
   constructor(outbox: Outbox) {
@@ -47,7 +46,6 @@ export class SqliteOperator implements Operator {
     this.#database = database;
     this.#outbox = outbox;
     this.#acknowledgements = new Acknowledgements(database);
-    this.#flaggedSkus = new FlaggedSkus(outbox);
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       others: database.prepare<[number, number]>(
@@ -133,7 +131,7 @@ export class SqliteOperator implements Operator {
 
   async takeFlagged(given: TakeFlaggedRequest): Promise<AcceptedLine> {
     const request = checkedAuditedRequest(given);
-    return inTransaction(this.#database, () => this.#flaggedSkus.take(request));
+    return inTransaction(this.#database, () => takeFlagged(this.#outbox, request));
   }
 
   async acknowledge(given: AcknowledgeRequest): Promise<Acknowledged> {

@@ -1,5 +1,5 @@
-import type { Sqlite } from '../sqlite/database.ts';
-import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { OrderKey, StorefrontLine, StorefrontOrder } from './storefront-order.ts';
 
 type State = StorefrontOrder['state'];
 
@@ -27,68 +27,68 @@ interface SeenRow {
  */
 const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
 
-/** The newest state of each order of a shop. Every method is called inside a transaction. */
-export class NewestStates {
-  readonly #statements;
+const selectSeen = statementOf<[string, string], SeenRow>(
+  `SELECT modified_ms, state, refund_count, lines_left, awaits_read_back FROM storefront_orders
+   WHERE source = ? AND order_id = ?`,
+);
+const remember = statementOf<Record<string, unknown>, never>(
+  `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms)
+   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
+   ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
+     lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
+     -- A time ahead of the clock comes from a clock that was set, and must not stay.
+     current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
+);
+const rememberUnread = statementOf<OrderKey & { modifiedMs: number; nowMs: number }, never>(
+  `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
+   ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs, kept_order = NULL`,
+);
 
-  constructor(database: Sqlite) {
-    this.#statements = {
-      find: database.prepare<[string, string], SeenRow>(
-        `SELECT modified_ms, state, refund_count, lines_left, awaits_read_back FROM storefront_orders
-         WHERE source = ? AND order_id = ?`,
-      ),
-      remember: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms)
-         VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
-         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-           lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
-           -- A time ahead of the clock comes from a clock that was set, and must not stay.
-           current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
-      ),
-      rememberUnread: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
-         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs, kept_order = NULL`,
-      ),
-    };
-  }
+/** The newest state of an order that was seen; null: none was. */
+export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): SeenState | null {
+  const row = selectSeen(database).get(source, orderId);
+  if (row === undefined) return null;
+  const left: SeenState['left'] = row.lines_left === null ? null : JSON.parse(row.lines_left);
+  return {
+    modifiedMs: row.modified_ms,
+    state: row.state,
+    refundCount: row.refund_count,
+    left,
+    awaitsReadBack: row.awaits_read_back === 1,
+  };
+}
 
-  find({ source, orderId }: Pick<StorefrontOrder, 'source' | 'orderId'>): SeenState | null {
-    const row = this.#statements.find.get(source, orderId);
-    if (row === undefined) return null;
-    const left: SeenState['left'] = row.lines_left === null ? null : JSON.parse(row.lines_left);
-    return {
-      modifiedMs: row.modified_ms,
-      state: row.state,
-      refundCount: row.refund_count,
-      left,
-      awaitsReadBack: row.awaits_read_back === 1,
-    };
-  }
+/** Older states than one that cannot be read are ignored. Whether it may be bought stays as it was. In a transaction. */
+export function rememberUnreadState(database: Sqlite, order: OrderKey & { modifiedMs: number; nowMs: number }): void {
+  rememberUnread(database).run(order);
+}
 
-  /** Older states than one that cannot be read are ignored. Whether it may be bought stays as it was. */
-  rememberUnread(order: Pick<StorefrontOrder, 'source' | 'orderId' | 'modifiedMs' | 'nowMs'>): void {
-    this.#statements.rememberUnread.run(order);
-  }
+/**
+ * Called inside a transaction.
+ * @param seen the state before
+ */
+export function rememberState(database: Sqlite, order: StorefrontOrder, seen: SeenState | null): void {
+  const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
+  const before = isSameSecond(order, seen) ? seen.left : null;
+  const left = lines === null ? before : leftOf({ ...order, lines }, before);
+  remember(database).run({
+    source,
+    orderId,
+    // The shop does not say when an order was deleted: this machine's clock stands in for its own.
+    modifiedMs: Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
+    state,
+    refundCount,
+    left: left === null ? null : JSON.stringify(left),
+    nowMs,
+    awaitsReadBack: lines === null ? 1 : 0,
+    keptOrder: order.keptOrder ?? null,
+    currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
+  });
+}
 
-  /** @param seen the state before */
-  remember(order: StorefrontOrder, seen: SeenState | null): void {
-    const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
-    const isTie = seen !== null && seen.modifiedMs === order.modifiedMs;
-    const left = lines === null ? (isTie ? seen.left : null) : leftOf({ ...order, lines }, isTie ? seen.left : null);
-    this.#statements.remember.run({
-      source,
-      orderId,
-      // The shop does not say when an order was deleted: this machine's clock stands in for its own.
-      modifiedMs: Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
-      state,
-      refundCount,
-      left: left === null ? null : JSON.stringify(left),
-      nowMs,
-      awaitsReadBack: lines === null ? 1 : 0,
-      keptOrder: order.keptOrder ?? null,
-      currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
-    });
-  }
+/** Then nobody knows which of the two states came last. */
+function isSameSecond(order: StorefrontOrder, seen: SeenState | null): seen is SeenState {
+  return seen !== null && seen.modifiedMs === order.modifiedMs;
 }
 
 /** Whether a newer state was seen before. Nothing comes after the deletion but a state that the shop changed later. */
@@ -107,18 +107,19 @@ const twoStates = {
 } as const;
 
 /**
- * The lines of an order, where two states of it have the same second: nobody knows which came last, so the customer keeps
- * the smaller quantity, and a line that one of the states does not have is not bought.
+ * The order, of which the customer keeps the smaller quantity of each line where two states of it have the same second. A line
+ * that one of the states does not have is not bought, and nothing of it is ordered later either.
  */
-export function leastLines(order: StorefrontOrder, seen: SeenState | null): StorefrontOrder['lines'] {
-  const { lines } = order;
-  const left = seen !== null && seen.modifiedMs === order.modifiedMs ? seen.left : null;
-  if (lines === null || left === null) return lines;
-  return lines.map((line) => {
+export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): StorefrontOrder {
+  const left = isSameSecond(order, seen) ? seen.left : null;
+  if (order.lines === null || left === null) return order;
+  const lines = order.lines.map((line) => {
     const remaining = Math.min(line.remaining, left[line.lineId] ?? 0);
     if (remaining === line.remaining) return line;
     return { ...line, remaining, buy: null, hold: (line.buy ?? line.hold) === null ? null : twoStates };
   });
+  const isSame = lines.every((line, index) => line === order.lines?.[index]);
+  return isSame ? order : { ...order, lines, keptOrder: null };
 }
 
 /** The shop may have any quantity of a line that cannot be read: such a state says nothing about it. */

@@ -1,34 +1,108 @@
-import { flagOnce } from '../intake/rejections.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
+import { flagOnce, tooManyFlags, withdrawFlags, type Rejection } from '../intake/rejections.ts';
 import { recordAudit } from '../sqlite/audit.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { StorefrontOrder } from './storefronts.ts';
+import type { OrderKey, StorefrontOrder, Taking, UnreadableStorefrontOrder } from './storefront-order.ts';
 import type { Flag } from './why-not-bought.ts';
 
-/** Whose order leads to a change. */
-type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
+// The records about a shop's order for people: flags and audit entries. Called inside a transaction.
 
-/** The records about a shop's order for people: flags and audit entries. Called inside a transaction. */
-export class OrderRecords {
-  readonly #database: Sqlite;
-  readonly #outbox: Outbox;
+/** Flags a line for review, once. */
+export function flagLine({ outbox, order, taken }: Taking, lineId: string, flag: Flag): void {
+  const { source, orderId, nowMs, metadata } = order;
+  if (flagOnce(outbox, { ...flag, lineNumber: null, source, orderId, lineId }, nowMs, metadata)) taken.flagged += 1;
+}
 
-  constructor(database: Sqlite, parts: { outbox: Outbox }) {
-    this.#database = database;
-    this.#outbox = parts.outbox;
+/** Leaves an audit entry for what was done to these entries, if there are any. */
+export function auditChange(
+  database: Sqlite,
+  order: Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>,
+  action: string,
+  rows: readonly EntryRow[],
+  reason: string,
+): void {
+  if (rows.length === 0) return;
+  const { actor, nowMs, source, orderId } = order;
+  const detail = { references: rows.map((row) => row.reference) };
+  recordAudit(database, { actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
+}
+
+// The flags for what cannot be read. Unlike other flags, they follow the newest state of the order: one that it does not
+// confirm was corrected, and is withdrawn.
+
+/** At most this many unreadable lines of an order are flagged one by one. */
+const linesPerOrder = 20;
+/** At most this many orders of a source without a readable id are flagged; a new one takes the place of the oldest. */
+const ordersWithoutId = 20;
+
+type UnreadableFlag = Pick<Rejection, 'lineId' | 'code' | 'field' | 'rule' | 'value'>;
+type DatedOrder = OrderKey & { readonly nowMs: number };
+
+const selectUnreadable = statementOf<[string, string], Pick<Rejection, 'lineId' | 'code' | 'rule'> & { id: number }>(
+  `SELECT id, line_id AS lineId, code, rule FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+   AND code IN ('unreadable_line', 'unreadable_order', 'too_many_flags')`,
+);
+const findWithoutId = statementOf<{ source: string; rule: string }, unknown>(
+  `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = :source AND order_id IS NULL
+   AND code = 'unreadable_order' AND rule = :rule`,
+);
+const removeOldest = statementOf<[source: string, kept: number], never>(
+  `DELETE FROM rejections WHERE id IN (SELECT id FROM rejections WHERE file_id IS NULL AND source = ?
+   AND order_id IS NULL AND code = 'unreadable_order' ORDER BY id DESC LIMIT -1 OFFSET ?)`,
+);
+const insertWithoutId = statementOf<{ source: string; field: string; rule: string; nowMs: number }, never>(
+  `INSERT INTO rejections (source, code, field, rule, created_at_ms)
+   VALUES (:source, 'unreadable_order', :field, :rule, :nowMs)`,
+);
+
+/** The unreadable lines of the newest state of an order. Returns how many flags are new. */
+export function flagUnreadableLines(
+  outbox: Outbox,
+  order: DatedOrder,
+  lines: readonly (Pick<Rejection, 'lineId' | 'rule'> & { field: string })[],
+): number {
+  const code = 'unreadable_line';
+  const flags: UnreadableFlag[] = lines.slice(0, linesPerOrder).map((line) => ({ code, value: null, ...line }));
+  const more = lines.length - flags.length;
+  if (more > 0) {
+    const rule = `has ${more} more lines that cannot be read; nothing was bought for them: compare the order with the shop`;
+    flags.push({ code, field: 'line_items', lineId: null, rule, value: null });
   }
+  return setUnreadableFlags(outbox, order, flags);
+}
 
-  /** Flags a line for review, once. Returns whether it is new. */
-  flag(order: StorefrontOrder, lineId: string, flag: Flag): boolean {
-    const { source, orderId, nowMs } = order;
-    return flagOnce(this.#outbox, { ...flag, lineNumber: null, source, orderId, lineId }, nowMs, order.metadata);
-  }
+/** The newest state of an order cannot be read. Returns how many flags are new. */
+export function flagUnreadableState(
+  outbox: Outbox,
+  order: DatedOrder & Pick<UnreadableStorefrontOrder, 'field' | 'rule'>,
+): number {
+  const rule = `${order.rule}; nothing of the order was bought or changed since: correct it in the shop, and it is read again`;
+  const flag = { lineId: null, code: 'unreadable_order', field: order.field, rule, value: null };
+  return setUnreadableFlags(outbox, order, [flag]);
+}
 
-  /** Leaves an audit entry for what was done to these entries. */
-  audit(order: Acting, action: string, rows: readonly EntryRow[], reason: string): void {
-    const { actor, nowMs, source, orderId } = order;
-    const detail = { references: rows.map((row) => row.reference) };
-    recordAudit(this.#database, { actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
-  }
+/** An order without a readable id. Returns how many flags are new. */
+export function flagWithoutId(
+  database: Sqlite,
+  { source, field, rule: problem, origin, nowMs }: UnreadableStorefrontOrder,
+): number {
+  const rule = `${problem}; nothing of this order was bought: find it in the shop (${origin}). At most ${ordersWithoutId} of these are kept`;
+  if (findWithoutId(database).get({ source, rule }) !== undefined) return 0;
+  removeOldest(database).run(source, ordersWithoutId - 1);
+  insertWithoutId(database).run({ source, field, rule, nowMs });
+  return 1;
+}
+
+function setUnreadableFlags(outbox: Outbox, order: DatedOrder, flags: readonly UnreadableFlag[]): number {
+  const isSame = (one: Pick<Rejection, 'lineId' | 'code' | 'rule'>, other: UnreadableFlag) =>
+    one.lineId === other.lineId && one.code === other.code && one.rule === other.rule;
+  const { source, orderId, nowMs } = order;
+  const standing = selectUnreadable(outbox.database).all(source, orderId);
+  const corrected = standing.filter((row) => !flags.some((it) => isSame(row, it)));
+  // That there are too many flags is told until one of them leaves: then there is a place for one that was not listed.
+  const isAnyLeft = corrected.some(({ code }) => code !== tooManyFlags.code);
+  const ids = isAnyLeft ? corrected.map(({ id }) => id) : [];
+  withdrawFlags(outbox, order, ids);
+  return flags.filter((flag) => flagOnce(outbox, { ...flag, lineNumber: null, source, orderId }, nowMs)).length;
 }

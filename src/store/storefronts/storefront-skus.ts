@@ -1,5 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
-import type { Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { StorefrontOrder } from './storefront-order.ts';
 
 /** A SKU of a storefront's orders. */
 export interface SkuSighting {
@@ -17,58 +18,51 @@ export interface SkuSighting {
 const skusPerSource = 10_000;
 const longestSku = 128;
 
-/** Counts SKUs that no map knows, each order once. */
-export class UnmappedSkus {
-  readonly #statements;
+interface UnmappedSku {
+  readonly source: string;
+  readonly sku: string;
+  readonly orderId: string;
+  readonly nowMs: number;
+}
 
-  constructor(database: Sqlite) {
-    this.#statements = {
-      again: database.prepare(
-        `UPDATE storefront_unmapped_skus SET orders = orders + 1, last_order_id = :orderId, last_seen_at_ms = :nowMs
-         WHERE source = :source AND sku = :sku`,
-      ),
-      count: database
-        .prepare<[string], number>('SELECT count(*) FROM storefront_unmapped_skus WHERE source = ?')
-        .pluck(),
-      first: database.prepare(
-        `INSERT INTO storefront_unmapped_skus (source, sku, orders, last_order_id, first_seen_at_ms, last_seen_at_ms)
-         VALUES (:source, :sku, 1, :orderId, :nowMs, :nowMs)`,
-      ),
-    };
-  }
+const countAgain = statementOf<UnmappedSku, never>(
+  `UPDATE storefront_unmapped_skus SET orders = orders + 1, last_order_id = :orderId, last_seen_at_ms = :nowMs
+   WHERE source = :source AND sku = :sku`,
+);
+const countSkus = columnOf<[string], number>('SELECT count(*) FROM storefront_unmapped_skus WHERE source = ?');
+const insertSku = statementOf<UnmappedSku, never>(
+  `INSERT INTO storefront_unmapped_skus (source, sku, orders, last_order_id, first_seen_at_ms, last_seen_at_ms)
+   VALUES (:source, :sku, 1, :orderId, :nowMs, :nowMs)`,
+);
+const selectSightings = statementOf<
+  { source: string },
+  Omit<SkuSighting, 'lastSeenAt'> & { lastSeenMs: number | null }
+>(
+  `SELECT sku, sum(unmapped) AS unmappedOrders, sum(bought) AS boughtLines, max(order_id) AS lastOrderId, max(at) AS lastSeenMs FROM (
+     SELECT sku, orders AS unmapped, 0 AS bought, last_order_id AS order_id, last_seen_at_ms AS at
+     FROM storefront_unmapped_skus WHERE source = :source
+     UNION ALL
+     SELECT json_extract(l.extra, '$.sku'), 0, 1, NULL, NULL FROM lines l JOIN requests r ON r.id = l.request_id
+     WHERE r.source = :source AND json_extract(l.extra, '$.sku') IS NOT NULL)
+   GROUP BY sku ORDER BY unmappedOrders DESC, sku LIMIT 10000`,
+);
 
-  /** Called inside the transaction in which an order is seen for the first time. */
-  seen(order: { source: string; orderId: string; nowMs: number }, skus: readonly string[]): void {
-    const { source, orderId, nowMs } = order;
-    for (const sku of new Set(skus.map((text) => text.slice(0, longestSku)))) {
-      const row = { source, orderId, nowMs, sku };
-      if (this.#statements.again.run(row).changes === 1) continue;
-      if ((this.#statements.count.get(source) ?? 0) < skusPerSource) this.#statements.first.run(row);
-    }
+/** Counts the SKUs of an order that no map knows. Called inside the transaction in which it is seen for the first time. */
+export function countUnmappedSkus(database: Sqlite, { source, orderId, lines, nowMs }: StorefrontOrder): void {
+  const unmapped = (lines ?? []).filter((line) => !line.isMapped).map((line) => line.sku.slice(0, longestSku));
+  for (const sku of new Set(unmapped)) {
+    const row = { source, orderId, nowMs, sku };
+    if (countAgain(database).run(row).changes === 1) continue;
+    if ((countSkus(database).get(source) ?? 0) < skusPerSource) insertSku(database).run(row);
   }
 }
 
 /** Every SKU of the orders of a source; those with the most unmapped orders come first. */
 export function readSkuSightings(database: Sqlite, source: string): readonly SkuSighting[] {
-  return database
-    .prepare<
-      { source: string },
-      { sku: string; unmapped: number; bought: number; order_id: string | null; at: number | null }
-    >(
-      `SELECT sku, sum(unmapped) AS unmapped, sum(bought) AS bought, max(order_id) AS order_id, max(at) AS at FROM (
-         SELECT sku, orders AS unmapped, 0 AS bought, last_order_id AS order_id, last_seen_at_ms AS at
-         FROM storefront_unmapped_skus WHERE source = :source
-         UNION ALL
-         SELECT json_extract(l.extra, '$.sku'), 0, 1, NULL, NULL FROM lines l JOIN requests r ON r.id = l.request_id
-         WHERE r.source = :source AND json_extract(l.extra, '$.sku') IS NOT NULL)
-       GROUP BY sku ORDER BY unmapped DESC, sku LIMIT 10000`,
-    )
+  return selectSightings(database)
     .all({ source })
-    .map(({ sku, unmapped, bought, order_id, at }) => ({
-      sku,
-      unmappedOrders: unmapped,
-      boughtLines: bought,
-      lastOrderId: order_id,
-      lastSeenAt: at === null ? null : isoTime(at),
+    .map(({ lastSeenMs, ...sighting }) => ({
+      ...sighting,
+      lastSeenAt: lastSeenMs === null ? null : isoTime(lastSeenMs),
     }));
 }

@@ -1,137 +1,139 @@
-import type { DueRecheck } from '../submission/rechecks.ts';
-import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { ShopIdentity } from '../../core/shop-identity.ts';
-import type { Rejection } from '../intake/rejections.ts';
+import { flagOnce } from '../intake/rejections.ts';
+import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import {
+  dueRechecks,
+  endRechecksOfOthers,
+  nextRecheckAt,
+  postponeRecheck,
+  type DueRecheck,
+} from '../submission/rechecks.ts';
+import { adoptShops } from './shop-fingerprints.ts';
+import type { OrderKey, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefront-order.ts';
+import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 
-/** Takes in the orders of shops, and remembers how far each shop was read back. */
-export interface Storefronts {
-  /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
-  takeOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+/** At most this many orders are flagged in one step; the next step flags more. */
+const atOnce = 1000;
+
+const selectUnreadSince = statementOf<{ source: string; seenBeforeMs: number }, OrderKey>(
+  `SELECT source, order_id AS orderId FROM storefront_orders
+   WHERE awaits_read_back = 1 AND source = :source AND seen_at_ms <= :seenBeforeMs ORDER BY seen_at_ms LIMIT ${atOnce}`,
+);
+const selectUnreadOfOthers = statementOf<[string], OrderKey>(
+  `SELECT source, order_id AS orderId FROM storefront_orders
+   WHERE awaits_read_back = 1 AND source NOT IN (SELECT value FROM json_each(?)) LIMIT ${atOnce}`,
+);
+const clearUnread = statementOf<[string, string], never>(
+  'UPDATE storefront_orders SET awaits_read_back = 0 WHERE source = ? AND order_id = ?',
+);
+const selectWatermark = columnOf<[string], number>('SELECT modified_ms FROM storefront_watermarks WHERE source = ?');
+const advanceWatermark = statementOf<{ source: string; modifiedMs: number; nowMs: number }, never>(
+  `INSERT INTO storefront_watermarks (source, modified_ms, updated_at_ms) VALUES (:source, :modifiedMs, :nowMs)
+   ON CONFLICT (source) DO UPDATE SET modified_ms = :modifiedMs, updated_at_ms = :nowMs WHERE :modifiedMs > modified_ms`,
+);
+const lowerWatermark = statementOf<{ source: string; presentMs: number; nowMs: number }, never>(
+  `UPDATE storefront_watermarks SET modified_ms = :presentMs, updated_at_ms = :nowMs
+   WHERE source = :source AND modified_ms > :presentMs`,
+);
+
+/** Takes in the orders of shops, and remembers the shops and how far each was read back. */
+export class Storefronts {
+  readonly #outbox: Outbox;
+  readonly #database: Sqlite;
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+    this.#database = outbox.database;
+  }
+
+  /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. */
+  async takeOrder(order: StorefrontOrder): Promise<StorefrontTaken> {
+    return inTransaction(this.#database, () => takeOrder(this.#outbox, order));
+  }
+
   /** Flags an order that cannot be read. Returns how many flags are new. */
-  flagUnreadableOrder(order: UnreadableStorefrontOrder): Promise<number>;
+  async flagUnreadableOrder(order: UnreadableStorefrontOrder): Promise<number> {
+    return inTransaction(this.#database, () => takeUnreadableOrder(this.#outbox, order));
+  }
+
   /**
    * The shops that are configured now. Called before any of their orders is taken in.
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
-  adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void>;
+  async adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => adoptShops(this.#outbox, shops));
+  }
+
   /**
    * Flags orders for review that wait for being read back and were delivered before that time: reading the shop back
    * since then did not bring them. Returns how many.
    */
-  flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number>;
+  async flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number> {
+    return inTransaction(this.#database, () => {
+      const orders = selectUnreadSince(this.#database).all(step);
+      for (const order of orders)
+        this.#flagUnread(order, 'reading the shop back did not bring it: is it in the trash?', step.nowMs);
+      return orders.length;
+    });
+  }
+
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
-  flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void>;
+  async flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => {
+      for (;;) {
+        const orders = selectUnreadOfOthers(this.#database).all(JSON.stringify(step.sources));
+        for (const order of orders) this.#flagUnread(order, 'its shop is not read back any more', step.nowMs);
+        if (orders.length < atOnce) return;
+      }
+    });
+  }
+
+  /** Flags an order that waits for being read back: nothing brings it any more, so nobody would ever hear of it. */
+  #flagUnread({ source, orderId }: OrderKey, why: string, nowMs: number): void {
+    const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
+    const noLine = { lineNumber: null, lineId: null, field: null, value: null };
+    flagOnce(this.#outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
+    clearUnread(this.#database).run(source, orderId);
+  }
+
   /**
    * The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first.
    */
-  dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]>;
+  async dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]> {
+    return inTransaction(this.#database, () => dueRechecks(this.#database, ask));
+  }
+
   /** When the next order of a shop is due to be read again; null: none waits for that. */
-  nextRecheckAt(source: string): Promise<number | null>;
+  async nextRecheckAt(source: string): Promise<number | null> {
+    return nextRecheckAt(this.#database, source);
+  }
+
   /** Reading an order again told nothing: why, and when it is read next. Changes nothing for one that waits no more. */
-  postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void>;
+  async postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void> {
+    inTransaction(this.#database, () => postponeRecheck(this.#database, step));
+  }
+
   /** Entries whose order waits to be read again in a shop that is not among these are due at once. Returns how many. */
-  endRechecksOfOthers(step: { sources: readonly string[]; nowMs: number }): Promise<number>;
+  async endRechecksOfOthers(step: { sources: readonly string[]; nowMs: number }): Promise<number> {
+    return inTransaction(this.#database, () => endRechecksOfOthers(this.#database, step));
+  }
+
   /** How far a storefront was read back, by the shop's clock; null before the first time. */
-  watermark(source: string): Promise<number | null>;
+  async watermark(source: string): Promise<number | null> {
+    return selectWatermark(this.#database).get(source) ?? null;
+  }
+
   /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
-  advanceWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void>;
+  async advanceWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => advanceWatermark(this.#database).run(step));
+  }
+
   /**
    * Lowers a watermark that lies in the future to the present: it was set by a clock that was ahead. Returns whether it
    * did.
    */
-  lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean>;
+  async lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean> {
+    return inTransaction(this.#database, () => lowerWatermark(this.#database).run(step).changes === 1);
+  }
 }
-
-/** An order that is read again before a line of it is bought. */
-/** The state of one order of a storefront, mapped to what is to be bought for it. */
-export interface StorefrontOrder {
-  readonly source: string;
-  readonly orderId: string;
-  /** The order's number for people. The order is found by it, also when no line of it is bought. */
-  readonly metadata?: AcceptableLine['metadata'];
-  /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
-  readonly modifiedMs: number;
-  /**
-   * Only `paid` is bought. `unpaid`: not paid yet. `on_hold`: it was paid, and the shop has not released it, or not any
-   * more. `unknown_status`: the same, with a status that nobody has explained. `closed`: cancelled, refunded as a whole, or
-   * in the trash. `deleted`: the shop has it no more.
-   */
-  readonly state: 'unpaid' | 'paid' | 'on_hold' | 'unknown_status' | 'closed' | 'deleted';
-  /** The shop's own word for the state, for people. */
-  readonly status: string;
-  readonly refundCount: number;
-  /** Refunded in part, and the delivery does not say which lines. */
-  readonly refundUnclear: boolean;
-  /** The effect of a refund of a bought line. Unsent lines are cancelled, unless refunds are ignored. */
-  readonly onRefund: 'review' | 'cancel_esim' | 'ignore';
-  readonly actor: string;
-  readonly nowMs: number;
-  /** Read from the shop just now. A webhook only says what the state was when it changed. Absent: a webhook. */
-  readonly isReadNow?: boolean;
-  /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
-  readonly lines: readonly StorefrontLine[] | null;
-  readonly unreadable: readonly UnreadableLine[];
-  /** The order as JSON, with those of its lines of which the SKU map does not know the SKU; null: it has none. */
-  readonly keptOrder?: string | null;
-}
-
-/** A line of an order that cannot be read: it is flagged, and everything else of the order is taken in. */
-export interface UnreadableLine {
-  /** Null: it cannot be read, so the line may be any line. */
-  readonly lineId: string | null;
-  /** Null: it cannot be read. */
-  readonly sku: string | null;
-  /** It is paid for, and perhaps ours: nothing is bought for it, so it is flagged. */
-  readonly isDue: boolean;
-  readonly field: string;
-  /** The rule of the field and its value. */
-  readonly rule: string;
-}
-
-/** An order of which not even the state can be read: nothing of it is bought, and nothing of it is cancelled. */
-export interface UnreadableStorefrontOrder {
-  readonly source: string;
-  /** Null: it cannot be read; `origin` tells such orders apart. */
-  readonly orderId: string | null;
-  /** Null: it cannot be read. If not, older states are ignored from now on. */
-  readonly modifiedMs: number | null;
-  readonly field: string;
-  readonly rule: string;
-  /** By what a person finds it in the shop. */
-  readonly origin: string;
-  readonly actor: string;
-  readonly nowMs: number;
-}
-
-export interface StorefrontLine {
-  readonly lineId: string;
-  readonly sku: string;
-  /** Whether the SKU map knows it. */
-  readonly isMapped: boolean;
-  /** How many the customer keeps: ordered, less refunded. */
-  readonly remaining: number;
-  /**
-   * Bought if the line is not known yet, or held where the status is unknown; null: not paid, or nothing of ours. Its `extra`
-   * has `sku` and `shop_quantity`.
-   */
-  readonly buy: AcceptableLine | null;
-  /** Flagged for review if the line is not known yet; null: nothing to flag. */
-  readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
-}
-
-/**
- * The outcome of a delivery: lines that are new, known, or cancelled in whole or in part, and the number of flags and holds.
- */
-export interface StorefrontTaken {
-  readonly accepted: number;
-  readonly known: number;
-  readonly takenBack: number;
-  readonly flagged: number;
-  /** Entries that the shop's state held before, or that waited for the order to be read again, and wait no more. */
-  readonly released: number;
-  /** A newer state was seen before: nothing was changed. */
-  readonly stale: boolean;
-}
-
-/** The same while it is counted. */
-export type TakenCounts = { -readonly [Key in keyof StorefrontTaken]: StorefrontTaken[Key] };

@@ -1,5 +1,4 @@
-import { textsFrom } from '../sqlite/rows.ts';
-import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
+import type { StorefrontLine, StorefrontOrder } from './storefront-order.ts';
 
 // The reasons for which a shop's order, or a line of it, is held or flagged, in the words that people read. Pure.
 
@@ -72,10 +71,4 @@ export function whyLineIsNotBought(
     return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
   }
   return order.refundUnclear ? unclearRefund.rule : null;
-}
-
-/** The ordered SKU of the shop, and its quantity. */
-export function factsFrom(extra: string): { sku: string; quantity: number } {
-  const facts = textsFrom(extra);
-  return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { StorefrontTaken } from '../../store/storefronts/storefronts.ts';
+import type { StorefrontTaken } from '../../store/storefronts/storefront-order.ts';
 import type { Shop } from '../settings.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';

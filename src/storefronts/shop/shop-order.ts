@@ -1,4 +1,4 @@
-import type { StorefrontOrder } from '../../store/storefronts/storefronts.ts';
+import type { StorefrontOrder } from '../../store/storefronts/storefront-order.ts';
 import { type Fields, type FieldProblem, idOf, isObject, shown } from './payload-values.ts';
 
 /** Whether the state of an order lets it be bought. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StorefrontOrder } from '../../../src/store/storefronts/storefronts.ts';
+import type { StorefrontOrder } from '../../../src/store/storefronts/storefront-order.ts';
 import { line, Outbox } from '../../support/outbox.ts';
 
 let box: Outbox;

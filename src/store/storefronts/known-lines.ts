@@ -1,0 +1,123 @@
+import { samePurchase } from '../../core/operator/operator-decision.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { isSurelyUnbought } from '../submission/after-loss.ts';
+import type { OrderKey, StorefrontLine } from './storefront-order.ts';
+
+// Lines of shops' orders that are in the outbox. One may vanish from its order, and a new one come with the same SKU: staff who
+// remove a line and add it again mean one purchase, and the shop gives it another id.
+
+export interface KnownLine {
+  readonly id: number;
+  readonly line_id: string;
+  readonly extra: string;
+  /** The line that vanished, in whose place this one came, as long as nobody decided whether both are one purchase. */
+  readonly same_as: number | null;
+}
+
+/** How many of a line the customer keeps. */
+export type LineLeft = Pick<StorefrontLine, 'lineId' | 'remaining'>;
+
+/** A line that is not in the order any more, and its entries. */
+export interface VanishedLine {
+  readonly known: KnownLine;
+  readonly rows: readonly EntryRow[];
+}
+
+const ofOrder = `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
+  WHERE r.source = ? AND r.order_id = ?`;
+const selectOfShop = statementOf<[string, string], KnownLine>(
+  `${ofOrder} AND json_extract(l.extra, '$.sku') IS NOT NULL`,
+);
+const selectLine = statementOf<[string, string, string], KnownLine>(`${ofOrder} AND l.line_id = ?`);
+const selectById = statementOf<[number], KnownLine>('SELECT id, line_id, extra, same_as FROM lines WHERE id = ?');
+const selectInPlaceOf = columnOf<[number], string>('SELECT line_id FROM lines WHERE same_as = ?');
+const setSameAs = statementOf<[oldId: number, newId: number], never>('UPDATE lines SET same_as = ? WHERE id = ?');
+const selectEntries = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id');
+
+/** A line of an order that is in the outbox. */
+export function findKnownLine(database: Sqlite, order: OrderKey, lineId: string): KnownLine | undefined {
+  return selectLine(database).get(order.source, order.orderId, lineId);
+}
+
+/** The lines of an order that were taken in for its shop. */
+export function knownLinesOf(database: Sqlite, order: OrderKey): readonly KnownLine[] {
+  return selectOfShop(database).all(order.source, order.orderId);
+}
+
+/** All entries of a line, also those that were replaced. */
+export function entriesOf(database: Sqlite, known: KnownLine): readonly EntryRow[] {
+  return selectEntries(database).all(known.id);
+}
+
+/** The entries by which a line is judged: none that others took the place of. */
+function currentEntriesOf(database: Sqlite, known: KnownLine): readonly EntryRow[] {
+  return entriesOf(database, known).filter((row) => row.replaced === 0);
+}
+
+/** The ordered SKU of the shop, and its quantity. */
+export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonly quantity: number } {
+  const facts = textsFrom(extra);
+  return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };
+}
+
+/** The line of the newest state that stands for a known one: its own, or one that came in its place. */
+export function lineNow<Line extends LineLeft>(
+  database: Sqlite,
+  { lines }: { readonly lines: readonly Line[] | null },
+  known: KnownLine,
+): Line | undefined {
+  const own = lines?.find(({ lineId }) => lineId === known.line_id);
+  if (own !== undefined && own.remaining > 0) return own;
+  const ids = selectInPlaceOf(database).all(known.id);
+  return lines?.find(({ lineId, remaining }) => remaining > 0 && ids.includes(lineId)) ?? own;
+}
+
+/** The line that was bought in the place of this one, as a person said; null: it is a purchase of its own. */
+export function boughtInPlaceOf(database: Sqlite, known: KnownLine): KnownLine | null {
+  if (known.same_as === null) return null;
+  const isSame = currentEntriesOf(database, known).every(({ error_code }) => error_code === samePurchase);
+  return isSame ? (selectById(database).get(known.same_as) ?? null) : null;
+}
+
+/** Whether nothing of the line was bought because the shop, or its caller, took all of it back. */
+export function wasCancelledByShop(database: Sqlite, known: KnownLine): boolean {
+  const byPerson = ['cancelled_by_person', samePurchase];
+  return currentEntriesOf(database, known).every(
+    (row) => row.state === 'cancelled' && !byPerson.includes(row.error_code ?? ''),
+  );
+}
+
+/** The lines with the SKU of a new one of which the customer keeps nothing any more, and for which no other line stands. */
+export function vanishedLines(
+  database: Sqlite,
+  order: OrderKey & { readonly lines: readonly LineLeft[] | null },
+  sku: string,
+): readonly VanishedLine[] {
+  return knownLinesOf(database, order)
+    .filter((known) => orderedAs(known).sku === sku && (lineNow(database, order, known)?.remaining ?? 0) === 0)
+    .map((known) => ({ known, rows: currentEntriesOf(database, known).filter((row) => !endedByItself(row)) }))
+    .filter(({ rows }) => rows.length > 0);
+}
+
+/** Ended without a purchase that still counts, and not because a person wanted that: the new line is bought on its own. */
+function endedByItself(row: EntryRow): boolean {
+  if (row.state === 'cancelled') return row.error_code !== 'cancelled_by_person';
+  return row.state === 'rejected' || row.state === 'expired' || row.state === 'refunded';
+}
+
+/** Whether nothing of a line is bought yet, and nobody held it: then the new line can take its place. */
+export function canBeReplaced(database: Sqlite, rows: readonly EntryRow[]): boolean {
+  return rows.every((row) => !(row.state === 'held' && row.held_by === null) && isSurelyUnbought(database, row));
+}
+
+/** A person decides whether a new line is the same purchase as one that vanished. Called inside a transaction. */
+export function markSame(database: Sqlite, newLine: KnownLine, old: KnownLine): void {
+  setSameAs(database).run(old.id, newLine.id);
+}
+
+/** Why a line is held that has the SKU of one that vanished. */
+export function whyChanged({ known, rows }: VanishedLine): string {
+  const references = rows.map((row) => row.reference).join(', ');
+  return `the line ${known.line_id} with the same SKU vanished from the order, and was ordered under ${references}: is it one purchase? \`orders resolve --same\` buys nothing for this line, \`--another\` buys it, too`;
+}

@@ -1,0 +1,103 @@
+import type { AcceptableLine } from '../../core/order/order-request.ts';
+import type { Rejection } from '../intake/rejections.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+
+/** The state of one order of a storefront, mapped to what is to be bought for it. */
+export interface StorefrontOrder {
+  readonly source: string;
+  readonly orderId: string;
+  /** The order's number for people. The order is found by it, also when no line of it is bought. */
+  readonly metadata?: AcceptableLine['metadata'];
+  /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
+  readonly modifiedMs: number;
+  /**
+   * Only `paid` is bought. `unpaid`: not paid yet. `on_hold`: it was paid, and the shop has not released it, or not any
+   * more. `unknown_status`: the same, with a status that nobody has explained. `closed`: nothing of it is to be delivered any
+   * more, because it was cancelled, refunded as a whole, or put in the trash. `deleted`: the shop has it no more.
+   */
+  readonly state: 'unpaid' | 'paid' | 'on_hold' | 'unknown_status' | 'closed' | 'deleted';
+  /** The shop's own word for the state, for people. */
+  readonly status: string;
+  readonly refundCount: number;
+  /** Refunded in part, and the delivery does not say which lines. */
+  readonly refundUnclear: boolean;
+  /** The effect of a refund of a bought line. Unsent lines are cancelled, unless refunds are ignored. */
+  readonly onRefund: 'review' | 'cancel_esim' | 'ignore';
+  readonly actor: string;
+  readonly nowMs: number;
+  /** Read from the shop just now. A webhook only says what the state was when it changed. Absent: a webhook. */
+  readonly isReadNow?: boolean;
+  /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
+  readonly lines: readonly StorefrontLine[] | null;
+  readonly unreadable: readonly UnreadableLine[];
+  /** The order as JSON, with those of its lines of which the SKU map does not know the SKU; null: it has none. */
+  readonly keptOrder?: string | null;
+}
+
+/** A line of an order that cannot be read: it is flagged, and everything else of the order is taken in. */
+export interface UnreadableLine {
+  /** Null: it cannot be read, so the line may be any line. */
+  readonly lineId: string | null;
+  /** Null: it cannot be read. */
+  readonly sku: string | null;
+  /** It is paid for, and perhaps ours: nothing is bought for it, so it is flagged. */
+  readonly isDue: boolean;
+  readonly field: string;
+  /** The rule of the field and its value. */
+  readonly rule: string;
+}
+
+/** An order of which not even the state can be read: nothing of it is bought, and nothing of it is cancelled. */
+export interface UnreadableStorefrontOrder {
+  readonly source: string;
+  /** Null: it cannot be read; `origin` tells such orders apart. */
+  readonly orderId: string | null;
+  /** Null: it cannot be read. If not, older states are ignored from now on. */
+  readonly modifiedMs: number | null;
+  readonly field: string;
+  readonly rule: string;
+  /** By what a person finds it in the shop. */
+  readonly origin: string;
+  readonly actor: string;
+  readonly nowMs: number;
+}
+
+export interface StorefrontLine {
+  readonly lineId: string;
+  readonly sku: string;
+  /** Whether the SKU map knows it. */
+  readonly isMapped: boolean;
+  /** How many the customer keeps: ordered, less refunded. */
+  readonly remaining: number;
+  /**
+   * Bought if the line is not known yet, or held where the status is unknown; null: not paid, or nothing of ours. Its `extra`
+   * has `sku` and `shop_quantity`.
+   */
+  readonly buy: AcceptableLine | null;
+  /** Flagged for review if the line is not known yet; null: nothing to flag. */
+  readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
+}
+
+/**
+ * The outcome of a delivery: lines that are new, known, or cancelled in whole or in part, and the number of flags and holds.
+ */
+export interface StorefrontTaken {
+  readonly accepted: number;
+  readonly known: number;
+  readonly takenBack: number;
+  readonly flagged: number;
+  /** Entries that the shop's state held before, or that waited for the order to be read again, and wait no more. */
+  readonly released: number;
+  /** A newer state was seen before: nothing was changed. */
+  readonly stale: boolean;
+}
+
+/** An order that is being taken in, and the outcome so far. */
+export interface Taking {
+  readonly outbox: Outbox;
+  readonly order: StorefrontOrder;
+  readonly taken: { -readonly [Key in keyof StorefrontTaken]: StorefrontTaken[Key] };
+}
+
+/** Names an order of a shop. */
+export type OrderKey = Pick<StorefrontOrder, 'source' | 'orderId'>;

@@ -1,0 +1,273 @@
+import { assert } from '../../core/order-sync-error.ts';
+import { insertLines } from '../intake/new-lines.ts';
+import { takeBackFlags } from '../intake/rejections.ts';
+import { columnOf } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
+import { endRecheck } from '../submission/rechecks.ts';
+import { applyShopHold } from '../submission/shop-holds.ts';
+import {
+  boughtInPlaceOf,
+  canBeReplaced,
+  entriesOf,
+  findKnownLine,
+  knownLinesOf,
+  lineNow,
+  markSame,
+  orderedAs,
+  vanishedLines,
+  wasCancelledByShop,
+  whyChanged,
+  type KnownLine,
+  type VanishedLine,
+} from './known-lines.ts';
+import {
+  findSeenState,
+  isOlder,
+  rememberState,
+  rememberUnreadState,
+  withLeastLines,
+  type SeenState,
+} from './newest-states.ts';
+import { auditChange, flagLine, flagUnreadableLines, flagUnreadableState, flagWithoutId } from './order-records.ts';
+import { areUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
+import type {
+  StorefrontLine,
+  StorefrontOrder,
+  StorefrontTaken,
+  Taking,
+  UnreadableStorefrontOrder,
+} from './storefront-order.ts';
+import { countUnmappedSkus } from './storefront-skus.ts';
+import {
+  correctIt,
+  flagOf,
+  paidAndClosed,
+  paidAndDeleted,
+  paidAndNot,
+  unclearRefund,
+  whyFlagged,
+  whyLineIsNotBought,
+  whyOrderIsNotBought,
+  whyUnreadLine,
+  whyUnreadOrder,
+} from './why-not-bought.ts';
+
+const nothing: StorefrontTaken = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };
+
+const findFlagCode = columnOf<[source: string, orderId: string, lineId: string], string>(
+  `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+   AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
+   ORDER BY line_id IS NULL LIMIT 1`,
+);
+
+/**
+ * Takes in the state of a storefront's order: buys what is paid for and not bought yet, cancels what was refunded and
+ * not bought yet, and flags every other change for review. States may come in any order and any number of times: the
+ * newest one counts, and each change acts once. Called inside a transaction.
+ */
+export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): StorefrontTaken {
+  const { database } = outbox;
+  const seen = findSeenState(database, delivered);
+  if (seen !== null && isOlder(delivered, seen))
+    return takeOlder({ outbox, order: delivered, taken: { ...nothing, stale: true } }, seen);
+  const order = withLeastLines(delivered, seen);
+  rememberState(database, order, seen);
+  const taking: Taking = { outbox, order, taken: { ...nothing } };
+  if (seen === null) countUnmappedSkus(database, order);
+  flagUnreadable(taking);
+  takeLines(taking);
+  if (seen !== null) takeRemovedLines(taking);
+  const { source, orderId, state } = order;
+  if (state === 'closed' || state === 'deleted') takeBackFlags(database, { source, orderId, lineId: null });
+  holdAndRelease(taking);
+  // The claim judges by the age of this state, so one that a webhook brings is enough if it is new.
+  const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
+  if (order.isReadNow === true || isNewer) taking.taken.released += endRecheck(database, order);
+  return taking.taken;
+}
+
+/** Flags an order that cannot be read, unless a newer state was seen before. Returns how many flags are new. */
+export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: UnreadableStorefrontOrder): number {
+  const { database } = outbox;
+  const { source, modifiedMs, nowMs } = order;
+  if (orderId === null) return flagWithoutId(database, { orderId, ...order });
+  if (modifiedMs !== null) {
+    if (modifiedMs < (findSeenState(database, { source, orderId })?.modifiedMs ?? 0)) return 0;
+    rememberUnreadState(database, { source, orderId, modifiedMs, nowMs });
+  }
+  // The next state that can be read releases them, or says why not.
+  for (const known of knownLinesOf(database, { source, orderId })) {
+    const { held } = applyShopHold(outbox, known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
+    auditChange(database, { ...order, orderId }, 'hold', held, whyUnreadOrder);
+  }
+  return flagUnreadableState(outbox, { ...order, orderId });
+}
+
+/**
+ * An older state changes nothing. Where it shows the order as paid, and that is not bought, its lines are flagged, each once:
+ * within the same second nobody knows which state came last, and the time of a deletion is not exact.
+ */
+function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
+  const { order, taken } = taking;
+  const { database } = taking.outbox;
+  const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
+  // An order that is read back in a moment is bought or flagged then.
+  if (!isUnsure || seen.awaitsReadBack) return taken;
+  const flag = seen.state === 'deleted' ? paidAndDeleted : seen.state === 'closed' ? paidAndClosed : paidAndNot;
+  for (const { lineId, buy } of order.lines ?? []) {
+    if (buy === null) continue;
+    const known = findKnownLine(database, order, lineId);
+    if (known === undefined || wasCancelledByShop(database, known)) flagLine(taking, lineId, flag);
+  }
+  return taken;
+}
+
+/**
+ * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. The unsent entries of such a
+ * line are held.
+ */
+function flagUnreadable({ outbox, order, taken }: Taking): void {
+  const { database } = outbox;
+  const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {
+    const known = lineId === null ? undefined : findKnownLine(database, order, lineId);
+    if (known !== undefined && refundableEntries(database, known).length > 0) {
+      const why = 'what changed after it was ordered is not applied';
+      return [{ lineId, field, rule: `${rule}; ${why}: ${correctIt}` }];
+    }
+    return isDue ? [{ lineId, field, rule: `${rule}; nothing was bought for it: ${correctIt}` }] : [];
+  });
+  taken.flagged += flagUnreadableLines(outbox, order, lines);
+}
+
+/** Whether the order still has this line, perhaps in a form that cannot be read. */
+function mayBePresent(order: StorefrontOrder, known: KnownLine): boolean {
+  return order.unreadable.some(({ lineId, sku }) =>
+    lineId === null ? sku === null || sku === orderedAs(known).sku : lineId === known.line_id,
+  );
+}
+
+/** Holds what is unsent of lines that the newest state does not allow to buy, and releases what it allows again. */
+function holdAndRelease({ outbox, order, taken }: Taking): void {
+  const { database } = outbox;
+  const ofOrder = whyOrderIsNotBought(order);
+  for (const known of knownLinesOf(database, order)) {
+    const line = lineNow(database, order, known);
+    const isUnknown = line === undefined && mayBePresent(order, known);
+    const why = ofOrder ?? (isUnknown ? whyUnreadLine : whyLineIsNotBought(order, line, orderedAs(known)));
+    const stillWhy = line?.hold?.rule ?? null;
+    const { held, released } = applyShopHold(outbox, known.id, { why, stillWhy }, order.nowMs);
+    taken.flagged += held.length;
+    taken.released += released.length;
+    auditChange(database, order, 'hold', held, why ?? '');
+    auditChange(database, order, 'release', released, 'the storefront shows the order as paid again');
+  }
+}
+
+/** New lines first: one of them may stand for a line that has vanished, of which nothing is refunded then. */
+function takeLines(taking: Taking): void {
+  const { outbox, order } = taking;
+  const isNew = (line: StorefrontLine) => findKnownLine(outbox.database, order, line.lineId) === undefined;
+  const { added = [], known = [] } = Object.groupBy(order.lines ?? [], (line) => (isNew(line) ? 'added' : 'known'));
+  for (const line of [...added, ...known]) takeLine(taking, line);
+}
+
+function takeLine(taking: Taking, line: StorefrontLine): void {
+  const { outbox, order } = taking;
+  const { database } = outbox;
+  const { lineId } = line;
+  const isGone = line.remaining === 0;
+  const known = findKnownLine(database, order, lineId);
+  if (known === undefined) {
+    takeNewLine(taking, line);
+    if (isGone) takeBackFlags(database, { source: order.source, orderId: order.orderId, lineId });
+  } else if (!isGone || lineNow(database, order, known) === line) {
+    setTakenBack(database, known.id, isGone);
+    takeKnownLine(taking, line, known);
+  }
+}
+
+function takeNewLine(taking: Taking, line: StorefrontLine): void {
+  const { outbox, order, taken } = taking;
+  const { lineId, buy, hold } = line;
+  if (buy === null) {
+    if (hold !== null) flagLine(taking, lineId, hold);
+    return;
+  }
+  const old = takePlaceOfVanished(taking, line);
+  insertLines(outbox, [buy], order.nowMs);
+  // A person who was told that the line was not bought may have bought it elsewhere since.
+  const told = findFlagCode(outbox.database).get(order.source, order.orderId, lineId);
+  if (old !== null) holdNewLine(taking, lineId, whyChanged(old), old.known);
+  else if (told === undefined) taken.accepted += 1;
+  else holdNewLine(taking, lineId, whyFlagged(told));
+}
+
+/**
+ * The line that vanished and that a new one may stand for. A line of which nothing was bought yet is cancelled, because
+ * the new one takes its place; then there is none.
+ */
+function takePlaceOfVanished({ outbox, order, taken }: Taking, line: StorefrontLine): VanishedLine | null {
+  const { database } = outbox;
+  const found = vanishedLines(database, order, line.sku).filter(({ known }) => !mayBePresent(order, known));
+  const bought = found.find(({ rows }) => !canBeReplaced(database, rows));
+  const [old] = found;
+  if (bought !== undefined || old === undefined) return bought ?? null;
+  const why = `the storefront's order has the line ${line.lineId} in its place`;
+  for (const row of old.rows) cancelEntry(outbox, row, why, order.nowMs);
+  auditChange(database, order, 'cancel', old.rows, why);
+  taken.takenBack += old.rows.length;
+  return null;
+}
+
+/** A line that could be bought now, and that a person must release. */
+function holdNewLine({ outbox, order, taken }: Taking, lineId: string, why: string, old?: KnownLine): void {
+  const { database } = outbox;
+  const known = findKnownLine(database, order, lineId);
+  assert(known !== undefined, `the line ${lineId} was inserted`);
+  if (old !== undefined) markSame(database, known, old);
+  for (const row of entriesOf(database, known)) {
+    holdEntry(outbox, row, { why, by: null }, order.nowMs);
+    taken.flagged += 1;
+  }
+}
+
+function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): void {
+  const { order, taken } = taking;
+  const { database } = taking.outbox;
+  const { lineId, sku, remaining, buy, hold } = line;
+  const was = orderedAs(known);
+  const bought = boughtInPlaceOf(database, known);
+  // A person said that it is the same purchase: it speaks for the line that was bought.
+  if (bought !== null) return takeKnownLine(taking, { ...line, lineId: bought.line_id }, bought);
+  if ((buy ?? hold) !== null && wasCancelledByShop(database, known)) {
+    const rule = `was taken back before it was bought, and the shop's order is paid for ${remaining} of "${sku}" now: nothing was bought`;
+    flagLine(taking, lineId, hold ?? flagOf('paid_after_taken_back', rule));
+  } else if (was.sku === sku && was.quantity === remaining && !order.refundUnclear) {
+    // SKU and quantity of the shop are compared: another SKU map changes nothing about what was bought.
+    taken.known += 1;
+  } else if (was.sku === sku && remaining < was.quantity) {
+    takeRefund(taking, line, known);
+  } else if (order.refundUnclear) {
+    const open = order.onRefund === 'ignore' ? [] : refundableEntries(database, known);
+    if (open.length > 0 && !areUnsent(open)) flagLine(taking, lineId, unclearRefund);
+  } else if (was.sku === sku || !areUnsent(refundableEntries(database, known))) {
+    const rule = `was bought as ${was.quantity} of "${was.sku}", and the shop's order now has ${remaining} of "${sku}": nothing more was bought`;
+    flagLine(taking, lineId, flagOf('changed_after_purchase', rule));
+  }
+}
+
+/** A line that was removed from the shop's order is treated as refunded. */
+function takeRemovedLines(taking: Taking): void {
+  const { outbox, order } = taking;
+  const { database } = outbox;
+  if (order.lines === null) return;
+  const present = new Set(order.lines.map((line) => line.lineId));
+  for (const known of knownLinesOf(database, order)) {
+    if (present.has(known.line_id) || mayBePresent(order, known)) continue;
+    if (lineNow(database, order, known) !== undefined) continue;
+    setTakenBack(database, known.id, true);
+    const { sku } = orderedAs(known);
+    takeRefund(taking, { lineId: known.line_id, sku, isMapped: true, remaining: 0, buy: null, hold: null }, known);
+  }
+}

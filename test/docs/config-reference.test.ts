@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configKeys, isLive, type ConfigKey, type SchemaNode } from '../../src/config/schema-tree.ts';
+import { pages, projectRoot } from './shell-commands.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/config.md');
 const marked = /<!-- keys -->\n[\s\S]*<!-- \/keys -->/;
@@ -77,6 +78,21 @@ describe('docs/config.md', () => {
       );
     }
     expect(marked.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
+  });
+
+  it('is not contradicted by another page: every key that one names exists', () => {
+    const known = all.map(({ path }) => path.replaceAll('[]', ''));
+    const sections = [...new Set(known.map((path) => path.split('.')[0]))]
+      .filter((name) => name !== 'sandbox')
+      .join('|');
+    const named = new RegExp(`\`((?:${sections})(?:\\.[a-z_]+(?:\\[\\])?)+)[:\`]`, 'g');
+    const unknown = pages().flatMap((name) =>
+      [...readFileSync(join(projectRoot, name), 'utf8').matchAll(named)]
+        .map(([, key = '']) => key.replaceAll('[]', ''))
+        .filter((key) => !known.includes(key) && !key.startsWith('wholesale.wire.'))
+        .map((key) => `${name}: ${key}`),
+    );
+    expect(unknown).toEqual([]);
   });
 
   it('leaves no key without a word on what it does', () => {

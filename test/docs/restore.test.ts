@@ -34,7 +34,7 @@ async function open(): Promise<Installation> {
   place.configure((config) => {
     config.data_dir = join(place.folder, 'data');
     config.intake.folder.inbox = join(place.folder, 'inbox');
-    for (const folder of ['work', 'archive', 'rejected']) config.intake.folder[folder] = join(place.folder, folder);
+    for (const folder of ['archive', 'rejected']) config.intake.folder[folder] = join(place.folder, folder);
     config.results = { folder: join(place.folder, 'results') };
   });
   mkdirSync(join(place.folder, 'data'));

@@ -40,7 +40,7 @@ interface Told {
 
 /**
  * Posts alerts to one endpoint: what is new in the attention list and which checks fail, and when that ended. News within
- * `interval_min` of the last alert are posted together after it. Every post is on disk: a restart neither repeats nor loses an
+ * 15 minutes of the last alert are posted together after it. Every post is on disk: a restart neither repeats nor loses an
  * alert. If the process dies between a post and its record, the same message is posted again with the same id. Nothing waits
  * for an alert.
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { adminRoles, type AdminSettings } from '../admin/settings.ts';
-import { isLoopback, keyName, listenAddress, live, secretFile, tokenText } from '../core/settings/schema-values.ts';
+import { isLoopback, keyName, listenAddress, live, tokenValue } from '../core/settings/schema-values.ts';
 import { problemOfText, type SectionCheck } from './section-check.ts';
 
 /** The section of health, pages and commands. */
@@ -18,8 +18,7 @@ export const admin = z
           role: z
             .enum(adminRoles)
             .describe('`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.'),
-          value: tokenText,
-          value_file: secretFile('the token'),
+          ...tokenValue,
         }),
       )
       .max(100)

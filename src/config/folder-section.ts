@@ -27,13 +27,9 @@ export const folderIntake = z
       .optional()
       .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
       .meta(live),
-    sku_map: z
-      .string()
-      .min(1)
-      .max(4096)
-      .optional()
-      .describe('The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.')
-      .meta(live),
+    sku_map: folderPath(
+      'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
+    ).meta(live),
     columns: z
       .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
       .default({})

@@ -1,6 +1,7 @@
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import type { ResolvedDocument } from './derived-defaults.ts';
+import { digestValues } from './explain.ts';
 import { toConfig } from './resolve.ts';
 import { isLive } from './schema-tree.ts';
 import { type ConfigPath, isBranch } from './section-check.ts';
@@ -62,42 +63,33 @@ function isSame(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, st
  */
 export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan {
   const kept = keptSections(running.config, next.config);
-  const isKept = (name: string): boolean => kept.some((section) => name.startsWith(`${section}.`));
-  const applied: string[] = [];
-  const needRestart: string[] = [];
-  const before = byName(running.digests);
-  const after = byName(next.digests);
-  for (const name of new Set([...before.keys(), ...after.keys()])) {
-    if (before.get(name)?.text === after.get(name)?.text) continue;
-    const path = after.get(name)?.path ?? before.get(name)?.path ?? [];
-    (isLive(path) && !isKept(name) ? applied : needRestart).push(name);
-  }
-  const digests = new Map(
-    [...running.digests]
-      .filter(([path]) => needRestart.includes(nameOf(path)))
-      .concat([...next.digests].filter(([path]) => !needRestart.includes(nameOf(path)))),
-  );
-  const values = [
-    ...running.values.filter(({ path }) => needRestart.includes(nameOf(path))),
-    ...next.values.filter(({ path }) => !needRestart.includes(nameOf(path))),
-  ];
-  const isApplied = (path: ConfigPath): boolean => isLive(path) && !isKept(`${path.join('.')}.`);
+  const isApplied = (path: ConfigPath): boolean =>
+    isLive(path) && !kept.some((section) => path.join('.').startsWith(`${section}.`));
   const document = mergeLive(running.document, next.document, isApplied);
   const secrets = new Map([
     ...[...running.readings.secrets].filter(([path]) => !isApplied(pathOf(path))),
     ...[...next.readings.secrets].filter(([path]) => isApplied(pathOf(path))),
   ]);
   const readings = { ...running.readings, secrets };
-  const config = toConfig(document, readings);
+  const digests = digestValues(document, secrets);
   return {
-    config,
+    config: toConfig(document, readings),
     document,
     readings,
-    values,
+    values: [
+      ...running.values.filter(({ path }) => !isApplied(pathOf(path))),
+      ...next.values.filter(({ path }) => isApplied(pathOf(path))),
+    ],
     digests,
-    applied: applied.toSorted(),
-    needRestart: needRestart.toSorted(),
+    applied: changedKeys(running.digests, digests),
+    needRestart: changedKeys(digests, next.digests),
   };
+}
+
+/** The keys of which a value differs, named as in the file, with `[]` for the entries of a list. */
+function changedKeys(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): readonly string[] {
+  const paths = [...left.keys(), ...right.keys()].filter((path) => left.get(path) !== right.get(path));
+  return [...new Set(paths.map((path) => path.replace(/\.\d+(?=\.|$)/g, '[]')))].toSorted();
 }
 
 /** The document in use with the values of the next one where `isApplied`. A list is taken as a whole. */
@@ -132,19 +124,6 @@ function keptSections(running: Config, next: Config): readonly string[] {
     running.wholesale.environment === next.wholesale.environment;
   const hasSameListener = (running.intake.webhook === null) === (next.intake.webhook === null);
   return [...(isSameApi ? [] : ['wholesale']), ...(hasSameListener ? [] : ['intake.webhook'])];
-}
-
-/** The key at a path, whatever the entry of a list: `wholesale.keys.0.value` is `wholesale.keys[].value`. */
-const nameOf = (path: string): string => path.replace(/\.\d+(?=\.|$)/g, '[]');
-
-/** All digests of a key as one text, with their paths: a list in another order has changed, too. */
-function byName(digests: ReadonlyMap<string, string>): Map<string, { path: (string | number)[]; text: string }> {
-  const found = new Map<string, { path: (string | number)[]; text: string }>();
-  for (const [path, digest] of digests) {
-    const name = nameOf(path);
-    found.set(name, { path: pathOf(path), text: `${found.get(name)?.text ?? ''}${path}=${digest}\n` });
-  }
-  return found;
 }
 
 const pathOf = (path: string): (string | number)[] =>

@@ -63,12 +63,7 @@ export const results = z
     callbacks,
     customer: z
       .strictObject({
-        templates: z
-          .string()
-          .min(1)
-          .max(4096)
-          .optional()
-          .describe('A folder of templates in the place of those of the program, which are in English.'),
+        templates: folderPath('A folder of templates in the place of those of the program, which are in English.'),
         qr: z
           .array(z.enum(qrForms))
           .max(qrForms.length)

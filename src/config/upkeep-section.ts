@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, folderPath, keyName, secretFile, secretText } from '../core/settings/schema-values.ts';
+import { count, folderPath, keyName, secretValue } from '../core/settings/schema-values.ts';
 import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import { isCronExpression } from '../ops/schedule.ts';
 import type { SectionCheck } from './section-check.ts';
@@ -13,8 +13,7 @@ export const seal = z
           id: keyName.describe(
             'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
           ),
-          value: secretText('required').describe('The key: base64 of 32 bytes.'),
-          value_file: secretFile('the key'),
+          ...secretValue('the key', 'The key: base64 of 32 bytes.'),
         }),
       )
       .max(16)

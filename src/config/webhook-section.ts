@@ -7,7 +7,7 @@ import {
   live,
   secretFile,
   secretText,
-  tokenText,
+  tokenValue,
 } from '../core/settings/schema-values.ts';
 import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
 import { platformSettings, shopLists } from '../storefronts/settings.ts';
@@ -21,8 +21,7 @@ const tokens = z
   .array(
     z.strictObject({
       name: keyName.describe('The name of this token in logs and in the audit log.'),
-      value: tokenText,
-      value_file: secretFile('the token'),
+      ...tokenValue,
       scopes: z
         .array(z.enum(tokenScopes))
         .min(1)

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { count, durationMs, httpUrl, keyName, live, secretFile, secretText } from '../core/settings/schema-values.ts';
+import { count, durationMs, folderPath, httpUrl, keyName, live, secretValue } from '../core/settings/schema-values.ts';
 import type { SectionCheck } from './section-check.ts';
 
 /** The section of the API of the supplier. */
@@ -21,22 +21,16 @@ export const wholesale = z
       .array(
         z.strictObject({
           name: keyName.describe('The name of this key in logs, pauses and attempts.'),
-          value: secretText('required').describe('The key itself.'),
-          value_file: secretFile('the key'),
+          ...secretValue('the key', 'The key itself.'),
         }),
       )
       .min(1)
       .max(5)
       .describe('One to five API keys of one account. Each key has its own budget.')
       .meta(live),
-    ca_file: z
-      .string()
-      .min(1)
-      .max(4096)
-      .optional()
-      .describe(
-        'Certificate authorities (PEM) that are trusted instead of those of the system, read at the start. Certificates are always verified.',
-      ),
+    ca_file: folderPath(
+      'Certificate authorities (PEM) that are trusted instead of those of the system, read at the start. Certificates are always verified.',
+    ),
     limits: z
       .strictObject({
         requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),

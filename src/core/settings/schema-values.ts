@@ -52,7 +52,7 @@ export const durationMs = (min: number, max: number) => z.int().min(min).max(max
 
 export const count = (min: number, max: number) => z.int().min(min).max(max);
 
-/** A path. A relative one starts at the working directory. Its default depends on `data_dir`. */
+/** A path. A relative one starts at the working directory. */
 export const folderPath = (description: string) => z.string().min(1).max(4096).optional().describe(description);
 
 export const keyName = z
@@ -91,15 +91,18 @@ export const secretText = (need: 'required' | 'optional') =>
 /** The key next to a secret that names the file which holds it. */
 export const secretFile = (what: string) => z.string().min(1).optional().describe(`A file that holds ${what}.`);
 
+/** The keys `value` and `value_file` of an entry that has one secret. */
+export const secretValue = (what: string, description: string) => ({
+  value: secretText('required').describe(description),
+  value_file: secretFile(what),
+});
+
 /** A token by which somebody is known. */
-export const tokenText = secretText('required').describe('The token, at least 16 characters.');
+export const tokenValue = secretValue('the token', 'The token, at least 16 characters.');
 
 /** The secrets of the Standard Webhooks scheme that sign what the worker posts. */
 export const signingSecrets = z.array(
-  z.strictObject({
-    value: secretText('required').describe('A secret: `whsec_` and base64 of 24 to 64 bytes.'),
-    value_file: secretFile('the secret'),
-  }),
+  z.strictObject(secretValue('the secret', 'A secret: `whsec_` and base64 of 24 to 64 bytes.')),
 );
 
 /** Marks a key or a section that a reload changes. A key without a mark, and outside of such a section, needs a restart. */

@@ -8,17 +8,11 @@ import {
   httpUrl,
   keyName,
   live,
-  secretFile,
-  secretText,
+  secretValue,
 } from '../../core/settings/schema-values.ts';
 import { isCronExpression } from '../../ops/schedule.ts';
 
-const secrets = z.array(
-  z.strictObject({
-    value: secretText('required').describe('A secret, at least 16 characters.'),
-    value_file: secretFile('the secret'),
-  }),
-);
+const secrets = z.array(z.strictObject(secretValue('the secret', 'A secret, at least 16 characters.')));
 
 /** `not_after` is one time: it is for an SKU or an order, not for a shop. */
 const { not_after: _ofSku, ...rulesOfShop } = skuRuleKeys;

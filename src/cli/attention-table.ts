@@ -1,15 +1,14 @@
 import { shortTime } from '../core/clock.ts';
 import type { Attention, AttentionCounts } from '../store/read/attention.ts';
 import { renderTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
 
 /** Rows of the attention list as text, with what to do about each kind; nothing when there are none. */
-export function attentionTable(rows: readonly Attention[], terminal: Terminal): string {
+export function attentionTable(rows: readonly Attention[], columns: number | null): string {
   if (rows.length === 0) return '';
   const header = ['ATTENTION', 'ID', 'SINCE', 'CONCERNS', 'WHAT HAPPENED'];
   const actions = new Map(rows.map(({ kind, whatToDo }) => [`${kind} ${whatToDo}`, [kind, whatToDo]]));
-  const whatToDo = renderTable(['WHAT TO DO', ''], [...actions.values()], terminal);
-  return `${renderTable(header, rows.map(attentionRow), terminal)}\n${whatToDo}`;
+  const whatToDo = renderTable(['WHAT TO DO', ''], [...actions.values()], columns);
+  return `${renderTable(header, rows.map(attentionRow), columns)}\n${whatToDo}`;
 }
 
 function attentionRow({ kind, id, since, scope, source, orderId, lineId, code, message }: Attention): string[] {

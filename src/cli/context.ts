@@ -8,8 +8,6 @@ export interface CliContext {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly clock: Clock;
-  /** The person wants no colours, also on a terminal. */
-  readonly noColor?: boolean;
   /** Sets another exit code than 0 without an error: a check that finds problems has done its work. */
   setExitCode(code: ExitCode): void;
 }

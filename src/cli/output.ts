@@ -3,8 +3,6 @@ export interface TextStream {
   readonly isTTY?: boolean | undefined;
   /** How many characters a line of a terminal has. */
   readonly columns?: number | undefined;
-  /** Whether a terminal shows colours, as far as its kind and the variable NO_COLOR tell. */
-  hasColors?(): boolean;
   write(text: string): unknown;
 }
 

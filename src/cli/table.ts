@@ -1,11 +1,18 @@
 import { plainText } from './output.ts';
-import { colorStates, heading, noTerminal, type Terminal } from './terminal.ts';
+import type { CliContext } from './context.ts';
 
 const gap = 2;
 /** A column is not made narrower, also where the line then is longer than the terminal is wide. */
 const narrowest = 8;
 /** Columns with what a person copies into another command: they stay whole. */
 const copied: ReadonlySet<string> = new Set(['ID', 'REFERENCE']);
+
+const usualColumns = 80;
+
+/** How many characters a line of the terminal may have; null: any number, because a program or a file reads it. */
+export function columnsOf({ stdout }: Pick<CliContext, 'stdout'>): number | null {
+  return stdout.isTTY === true ? (stdout.columns ?? usualColumns) : null;
+}
 
 /**
  * A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends. On a terminal it is as wide as
@@ -14,23 +21,20 @@ const copied: ReadonlySet<string> = new Set(['ID', 'REFERENCE']);
 export function renderTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
-  terminal: Terminal = noTerminal,
+  columns: number | null = null,
 ): string {
   const cells = rows.map((row) => row.map(plainText));
   const natural = header.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)));
-  const widths = terminal.columns === null ? natural : fit(header, natural, terminal.columns);
-  const lines = (row: readonly string[], paint: (line: string) => string): string[] => {
+  const widths = columns === null ? natural : fit(header, natural, columns);
+  const lines = (row: readonly string[]): string[] => {
     const wrapped = row.map((cell, column) => wrap(cell, widths[column] ?? cell.length));
     const height = Math.max(1, ...wrapped.map((cell) => cell.length));
     return Array.from({ length: height }, (_, index) => {
       const line = wrapped.map((cell, column) => (cell[index] ?? '').padEnd(widths[column] ?? 0));
-      return `${paint(line.join(' '.repeat(gap)).trimEnd())}\n`;
+      return `${line.join(' '.repeat(gap)).trimEnd()}\n`;
     });
   };
-  return [
-    ...lines(header, (line) => heading(line, terminal)),
-    ...cells.flatMap((row) => lines(row, (line) => colorStates(line, terminal))),
-  ].join('');
+  return [header, ...cells].flatMap(lines).join('');
 }
 
 /** The widths at which the table fits: the widest columns that need not stay whole share what is left. */

@@ -6,10 +6,10 @@ import { nearestName } from '../../core/nearest-name.ts';
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { columnsOf } from '../table.ts';
 import { exitCodes } from '../errors.ts';
 import { durationMs } from '../option-values.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
-import { terminalOf } from '../terminal.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 interface AckOptions extends ConfigOptions {
@@ -99,7 +99,7 @@ async function preview(which: Which, options: AckOptions, context: CliContext): 
     meant === undefined ? '' : `No row has the code ${which.code}. Did you mean ${meant}?\n`,
     count > rows.length ? `The first ${rows.length} of them:\n` : '',
   ];
-  const text = [parts.join(''), attentionTable(rows, terminalOf(context))].filter((part) => part !== '').join('\n');
+  const text = [parts.join(''), attentionTable(rows, columnsOf(context))].filter((part) => part !== '').join('\n');
   writeAnswer(context.stdout, options.json, json, text);
 }
 

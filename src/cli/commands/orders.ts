@@ -9,8 +9,7 @@ import { addAnswerOptions, withReader, type ConfigOptions } from '../config-opti
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
 import { wholeNumber } from '../option-values.ts';
-import { renderTable } from '../table.ts';
-import { terminalOf } from '../terminal.ts';
+import { columnsOf, renderTable } from '../table.ts';
 import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
@@ -69,10 +68,10 @@ function addList(orders: Command, context: CliContext): void {
         ...(rows === null ? {} : { attention: rows.map(jsonFields) }),
       };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
-      const terminal = terminalOf(context);
+      const columns = columnsOf(context);
       const tables = [
-        shown.length === 0 ? '' : renderTable(header, shown.map(row), terminal),
-        attentionTable(rows ?? [], terminal),
+        shown.length === 0 ? '' : renderTable(header, shown.map(row), columns),
+        attentionTable(rows ?? [], columns),
       ];
       writeAnswer(context.stdout, options.json, report, tables.filter((table) => table !== '').join('\n'));
     }),

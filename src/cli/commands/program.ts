@@ -52,11 +52,8 @@ export async function runCommandLine(
   };
   // Known before the arguments are parsed: a usage error is JSON for a program that asked for JSON.
   const json = argv.includes('--json');
-  // It may stand anywhere, so no command has it among its own options.
-  const rest = argv.filter((argument) => argument !== '--no-color');
-  const ofPerson = { ...context, noColor: rest.length < argv.length };
   try {
-    await (await buildProgram(ofPerson, rest[0], json)).parseAsync(rest, { from: 'user' });
+    await (await buildProgram(context, argv[0], json)).parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
@@ -73,7 +70,6 @@ export async function buildProgram(context: CliContext, called?: string, json = 
   const program = new Command('order-sync')
     .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
     .version(versionText, versionOptions.join(', '), 'print the versions of order-sync and of Node')
-    .option('--no-color', 'no colours, also on a terminal; the variable NO_COLOR asks for the same')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
     // `sandbox` has options and commands: what follows the name of a command is that command's.

@@ -8,8 +8,7 @@ import { attentionTable, attentionTotal } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
-import { renderTable } from '../table.ts';
-import { terminalOf } from '../terminal.ts';
+import { columnsOf, renderTable } from '../table.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { addQueueExplain } from './queue-explain.ts';
@@ -58,16 +57,16 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   };
   const age = oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(context.clock.wallMs() - oldestOpenMs)}`;
   const states = entryStates.filter((state) => counts[state] > 0).map((state) => [state, String(counts[state])]);
-  const terminal = terminalOf(context);
+  const columns = columnsOf(context);
   const sections = [
     `${open} open${age}; ${dueDeliveries} results to be written\n`,
     attentionTotal(counted),
-    states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states, terminal),
+    states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states, columns),
     pauses.length === 0
       ? ''
-      : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), terminal),
-    sinks.length === 0 ? '' : renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), terminal),
-    attentionTable(attention, terminal),
+      : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), columns),
+    sinks.length === 0 ? '' : renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), columns),
+    attentionTable(attention, columns),
   ];
   writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));
 }

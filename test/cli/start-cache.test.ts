@@ -28,7 +28,7 @@ describe('the compile cache of a start', () => {
     expect(start().status).toBe(0);
     expect(readdirSync(join(folder, 'node_modules/.cache/order-sync'))).toHaveLength(1);
     const { stderr } = start({ NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
-    expect(stderr).toMatch(/V8 code cache for ESM \S+src\/cli\/program\.ts was accepted/);
+    expect(stderr).toMatch(/V8 code cache for ESM \S+src\/cli\/commands\/program\.ts was accepted/);
   });
 
   it('is not kept where nothing can be written, and the program runs without it', () => {

@@ -170,6 +170,9 @@ function runnerOf(database: Sqlite): Runner {
   return made;
 }
 
+/** The text of each statement that is compiled at its first use: a test reads the plans of all of them. */
+export const statementTexts = new Set<string>();
+
 /**
  * A statement that is compiled at its first use on a connection, and kept: most of ours take longer to compile than to
  * run.
@@ -191,11 +194,13 @@ function prepared<Parameters extends unknown[] | {}, Row>(
   sql: string,
   returns: 'rows' | 'column',
 ): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
+  const text = withFixedPlan(sql);
   const made = new WeakMap<Sqlite, SqliteDatabase.Statement<Parameters, Row>>();
+  statementTexts.add(text);
   return (database) => {
     const known = made.get(database);
     if (known !== undefined) return known;
-    const compiled = database.prepare<Parameters, Row>(withFixedPlan(sql));
+    const compiled = database.prepare<Parameters, Row>(text);
     if (returns === 'column') compiled.pluck();
     made.set(database, compiled);
     return compiled;

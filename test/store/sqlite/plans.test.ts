@@ -1,5 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { statementTexts } from '../../../src/store/sqlite/database.ts';
 import { Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
@@ -35,6 +36,19 @@ const large = /^SCAN (?:entries|attempts|lines|requests|deliveries|audit|e|a|l|r
 /** Indexes of the few rows that are open, due, or looked at by a person. */
 const ofFewRows =
   /INDEX (?:entries_(?:waiting|waiting_age|unknown|placed|sending|attention|to_deliver)|attempts_open|deliveries_due)\b/;
+
+/** Statements that may read a whole table, because none is part of a step that a worker repeats. */
+const rareOnes = [
+  // Once after a loss, before anything is sent.
+  /^UPDATE entries SET (recovery_stage = CASE|created_at_ms = created_at_ms \+)/,
+  // A person asks: `db check`, redelivery of many results.
+  /sum\(kept\) AS kept, sum\(found\) AS found/,
+  /^SELECT count\(\*\) FROM requests r/,
+  // The timeline of one order: `d` are its deliveries only.
+  /own AS \(SELECT/,
+  // An index with a row for each entry that has units.
+  /FROM entries WHERE units IS NOT NULL GROUP BY sealed_by/,
+];
 
 /** A plan depends on a value only where it lets SQLite take an index of some rows, such as those of one state. */
 function parametersOf(sql: string): readonly unknown[] {
@@ -75,24 +89,9 @@ it('a step of the clock, and a start, read no whole table, however many entries 
   expect(scansOf(statements)).toEqual([]);
 });
 
-it('what the worker prepares when it opens its outbox reads no whole table', async () => {
-  const statements = await statementsOf(() => outbox.reopen());
-  expect(statements.length).toBeGreaterThan(50);
-  expect(scansOf(statements)).toEqual([]);
-});
-
-it('what is shown of the queue reads no whole table', async () => {
-  const { read } = outbox.store;
-  const pause = { scope: 'account', reason: 'manual', message: '', openedBy: 'cli', probeAtMs: null, nowMs: 1 };
-  const statements = await statementsOf(async () => {
-    read.counts();
-    read.backlog();
-    read.queueFacts();
-    await outbox.store.submission.pauses.open(pause);
-    read.pauses();
-    read.attention(20);
-    read.attentionCounts();
-  });
-  expect(statements.length).toBeGreaterThan(8);
-  expect(scansOf(statements)).toEqual([]);
+it('no statement of the store that a worker repeats reads a whole table', async () => {
+  const atOpening = await statementsOf(() => outbox.reopen());
+  const statements = [...new Set([...atOpening, ...statementTexts])];
+  expect(statements.length).toBeGreaterThan(200);
+  expect(scansOf(statements.filter((sql) => !rareOnes.some((rare) => rare.test(sql.trim()))))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { problemSchema } from '../../src/intake/http/openapi.ts';
+import { problemSchema } from '../support/intake-openapi.ts';
 import { boundToken, token } from '../intake/http/running-intake-config.ts';
 import { order, startIntake } from '../intake/http/running-intake.ts';
 import { Acknowledgements } from './acknowledgements.ts';

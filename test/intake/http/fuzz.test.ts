@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bodyOf } from '../../fuzz/strange-inputs.ts';
-import { problemSchema } from '../../../src/intake/http/openapi.ts';
+import { problemSchema } from '../../support/intake-openapi.ts';
 import { boundToken, token } from './running-intake-config.ts';
 import { order, startIntake } from './running-intake.ts';
 import { shopifyOrder, shopifySecret, startShops, wooOrder, wooSecret } from '../../storefronts/storefront-shops.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { problemSchema } from '../../../src/intake/http/openapi.ts';
+import { problemSchema } from '../../support/intake-openapi.ts';
 import { type Answer, order, type RunningIntake, startIntake } from './running-intake.ts';
 import { token, whsec } from './running-intake-config.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { acknowledgementSchema, problemSchema, resultSchema } from '../../../src/intake/http/openapi.ts';
+import { acknowledgementSchema, problemSchema, resultSchema } from '../../support/intake-openapi.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { close, fulfilled } from '../../support/outbox.ts';
 import { order, startIntake } from './running-intake.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemSchema } from '../../../src/intake/http/openapi.ts';
+import { problemSchema } from '../../support/intake-openapi.ts';
 import { order, startIntake } from './running-intake.ts';
 import { token } from './running-intake-config.ts';
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { problemSchema } from '../../../src/intake/http/openapi.ts';
+import { problemSchema } from '../../support/intake-openapi.ts';
 import { FailedTokens } from '../../../src/ops/callers.ts';
 import type { TokenCaller } from '../../../src/intake/http/settings.ts';
 import { load, minimal, mistakesOf } from '../../config/config-file.ts';

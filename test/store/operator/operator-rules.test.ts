@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EntryActionName } from '../../../src/core/entry/states.ts';
-import { resultSchema } from '../../../src/intake/http/openapi.ts';
+import { resultSchema } from '../../support/intake-openapi.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import {
   act,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order/order-request.ts';
-import { entryStates } from '../../core/entry/states.ts';
-import { lineStates, orderStates, resultEntryStates } from '../../core/result/result-document.ts';
-import { operations } from '../../core/order/purchase.ts';
-import { type ProblemCode, problemKinds } from './problem.ts';
+import { orderHeadSchema, orderLimits, orderLineSchema } from '../../src/core/order/order-request.ts';
+import { entryStates } from '../../src/core/entry/states.ts';
+import { lineStates, orderStates, resultEntryStates } from '../../src/core/result/result-document.ts';
+import { operations } from '../../src/core/order/purchase.ts';
+import { type ProblemCode, problemKinds } from '../../src/intake/http/problem.ts';
 
 /** One order, as it is posted and as it is written in an order file. */
 export const orderSchema = orderHeadSchema
@@ -125,7 +125,7 @@ const named = {
   Problem: problemSchema,
 };
 
-export const exampleOrder = {
+const exampleOrder = {
   source: 'shop1',
   order_id: '1001',
   currency: 'USD',
@@ -240,8 +240,8 @@ const paths = {
   },
 };
 
-/** The OpenAPI 3.1 document, generated from the schemas that check the orders. */
-export function openApiDocument(version: string): object {
+/** What `src/intake/http/openapi.yaml` must say, made from the schemas that check the orders; the worker puts its version in. */
+export function openApiDocument(): object {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, { uri, io: 'input', unrepresentable: 'any' });
@@ -249,7 +249,7 @@ export function openApiDocument(version: string): object {
     openapi: '3.1.0',
     info: {
       title: 'order-sync',
-      version,
+      version: '0',
       description: 'Orders of a shop, bought exactly once. An acknowledgement means that the order is on disk.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -271,20 +271,3 @@ export function openApiDocument(version: string): object {
     },
   };
 }
-
-/** The routes for the page `/docs`. */
-export const documentedRoutes = Object.entries(paths).flatMap(([path, item]) =>
-  Object.entries(item).flatMap(([method, route]) =>
-    'summary' in route
-      ? [
-          {
-            method: method.toUpperCase(),
-            path,
-            summary: route.summary,
-            description: route.description,
-            answers: Object.entries(route.responses),
-          },
-        ]
-      : [],
-  ),
-);

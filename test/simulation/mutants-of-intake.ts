@@ -79,7 +79,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'what a slow writer adds to an archived file is not noticed',
-    file: 'intake/folder/archived-files.ts',
+    file: 'intake/folder/finish-file.ts',
     changes: [['signature !== null && signature !== file.signature', 'signature !== null && signature === null']],
   },
   {

@@ -6,17 +6,15 @@ import { Loop } from '../../ops/loop.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
-import { type ArchivedFile, ArchivedFiles } from './archived-files.ts';
+import { type ArchivedFile, ArchivedFiles, type FileContext, type FileOutcome } from './finish-file.ts';
 import { checkFolders } from './check-folders.ts';
 import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-names.ts';
 import { isFilesystemError } from './filesystem.ts';
-import type { FileContext, FileOutcome } from './finish-file.ts';
 import { FolderLog } from './folder-log.ts';
-import { type InboxFile, InboxWatcher, listInbox } from './inbox.ts';
+import { type InboxFile, InboxWatcher, listInbox, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
 import type { FolderSettings } from './settings.ts';
-import { StableFiles } from './stable-files.ts';
 
 /** The results of one scan of the inbox. */
 class ScanReport {

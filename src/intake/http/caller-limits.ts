@@ -5,10 +5,9 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { RefusalCounts } from '../../ops/refusal-counts.ts';
-import { BodyBytes } from './body-bytes.ts';
+import { BodyBytes, readRawBody } from './raw-body.ts';
 import { FailedTokens } from '../../ops/callers.ts';
 import { Refusal } from './problem.ts';
-import { readRawBody } from './raw-body.ts';
 import type { WebhookLimits } from './settings.ts';
 
 type Limits = Pick<

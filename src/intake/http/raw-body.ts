@@ -1,10 +1,30 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { BodyBytes } from './body-bytes.ts';
 import { Refusal } from './problem.ts';
 
+/** How many bytes of request bodies may be in memory at once. */
+export class BodyBytes {
+  readonly #limit: number;
+  #taken = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False when so many more are too many: then none are taken. */
+  take(bytes: number): boolean {
+    if (this.#taken + bytes > this.#limit) return false;
+    this.#taken += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#taken -= bytes;
+  }
+}
+
 /** A request body as the bytes that arrived, because signatures are made over bytes. */
-export interface RawBody {
+interface RawBody {
   readonly bytes: Buffer;
   /** Says that the body is not needed any more: another may take its place in memory. May be called twice. */
   release(): void;

@@ -87,18 +87,18 @@ function ordersIn({ value, findings }: StrictJson): {
   single: boolean;
   mistakes: DocumentMistake[];
 } {
-  const found = (order: unknown, ...path: (string | number)[]): FoundOrder => ({
+  const foundOrder = (order: unknown, ...path: (string | number)[]): FoundOrder => ({
     value: order,
     path,
     findings,
     lineNumberOf: () => 1,
   });
   if (Array.isArray(value)) {
-    const orders = value.map((order: unknown, index) => found(order, index));
+    const orders = value.map((order: unknown, index) => foundOrder(order, index));
     return { orders, single: false, mistakes: value.length === 0 ? [noOrders('')] : [] };
   }
   if (!isObject(value) || !Object.hasOwn(value, 'orders') || Object.hasOwn(value, 'lines')) {
-    return { orders: [found(value)], single: true, mistakes: [] };
+    return { orders: [foundOrder(value)], single: true, mistakes: [] };
   }
   const { orders, ...others } = value;
   // `checkOrder` only reports findings inside an order, so those around the orders are reported here.
@@ -115,7 +115,7 @@ function ordersIn({ value, findings }: StrictJson): {
     return { orders: [], single: false, mistakes };
   }
   if (orders.length === 0) mistakes.push(noOrders('/orders'));
-  return { orders: orders.map((order: unknown, index) => found(order, 'orders', index)), single: false, mistakes };
+  return { orders: orders.map((order: unknown, index) => foundOrder(order, 'orders', index)), single: false, mistakes };
 }
 
 function lineCount(order: unknown): number {

@@ -126,7 +126,7 @@ function plainAddress(address: string | undefined): string | null {
   return address === undefined ? null : address.replace(/^::ffff:/, '');
 }
 
-/** A new secret for one run of the worker: whoever can read its run file can command it. Never logged. */
+/** A new secret for one run of the worker: every reader of its run file can command it. Never logged. */
 export function newControlToken(): string {
   return randomBytes(32).toString('base64url');
 }

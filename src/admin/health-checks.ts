@@ -53,7 +53,7 @@ export function healthChecks(
       readiness: false,
       check: async () => ((await store.submission.pauses.all()).length === 0 ? 'pass' : 'warn'),
     },
-    // How many rows of the attention list there are, by kind: what they say is for those who may read the outbox.
+    // The number of rows of the attention list, by kind. Their texts are only for people who may read the outbox.
     {
       name: 'attention',
       readiness: false,

@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts';
 
 /**
- * Answers with what was read last while that is at most `forMs` old: whoever may ask for the health must not make the
- * worker count a long list all the time.
+ * Answers with the last reading while it is at most `forMs` old: a caller of health must not make the worker count a long list
+ * all the time.
  */
 export function keptAnswer<T>(read: () => T, forMs: number, clock: Pick<Clock, 'monoMs'>): () => T {
   let kept: { readonly answer: T; readonly untilMono: number } | null = null;

@@ -25,7 +25,7 @@ function checkKey(text: string, settings: CommandSettings): void {
   });
 }
 
-/** The present time, and what decides whether an entry may be sent or looked up again. */
+/** The present time, and the facts that decide whether an entry may be sent or looked up again. */
 function policyOf(
   { referenceExpiryMs, lookupFamilies }: CommandSettings,
   clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId'>,

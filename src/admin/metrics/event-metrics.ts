@@ -126,7 +126,7 @@ export class EventMetrics {
   }
 }
 
-/** The library throws for a value that is no number: what is counted must not stop because of that. */
+/** The library throws for a value that is no number. The counted work must not stop because of that. */
 function count(step: () => void): void {
   try {
     step();

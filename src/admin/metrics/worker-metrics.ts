@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { EventMetrics } from './event-metrics.ts';
 import { WorkerGauges, type GaugeSources } from './worker-gauges.ts';
 
-/** How old an answer may be, in ms: whoever may scrape must not make the worker count all the time. */
+/** How old an answer may be, in ms: a scraper must not make the worker count all the time. */
 const keptForMs = 1000;
 
 /** Metrics of the library that break the rules for names, which `promtool check metrics` reports. */

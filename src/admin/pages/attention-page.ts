@@ -17,7 +17,7 @@ function attentionFilter(url: URL): AttentionFilter {
   return { code: asked(url, 'code'), source: asked(url, 'source') };
 }
 
-/** Everything that needs a person: what holds up others first. */
+/** Everything that needs a person, beginning with the rows that hold up others. */
 export function attentionPage({ read, clock, forms }: PageSources, context: FormContext, url: URL): Html {
   const filter = attentionFilter(url);
   const nowMs = clock.wallMs();

@@ -33,7 +33,7 @@ const links = [
   ['/config', 'Configuration'],
 ] as const;
 
-/** A page: what it is of, where else one can go, and its content. */
+/** A page: its title, its links to other pages, and its content. */
 export function page(frame: PageFrame, title: string, main: Html): Html {
   const { instance, environment, version, now } = frame;
   return htmlDocument(

@@ -11,7 +11,7 @@ export type FilterField = {
   | { readonly kind: 'choice'; readonly choices: readonly (readonly [value: string, text: string])[] }
 );
 
-/** The filter of a list, as a form that leads to an address: whoever opens that sees the same list. */
+/** The filter of a list, as a form that leads to an address: everybody who opens it sees the same list. */
 export function filterForm(path: string, fields: readonly FilterField[]): Html {
   return html`<form class="line" method="get" action="${path}" role="search" aria-label="Filter">
 ${fields.map(

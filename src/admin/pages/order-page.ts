@@ -14,7 +14,7 @@ import type { TimelineEvent, TimelineKind } from '../../store/read/timeline.ts';
 
 const shownEvents = 200;
 
-/** Everything about one order: what was asked, what became of it, what happened in which order, and what may be decided. */
+/** Everything about one order: the request, its outcome, its events in order, and the possible decisions. */
 export function orderPage(sources: PageSources, order: OrderDetail, context: FormContext, url: URL): Html {
   const nowMs = sources.clock.wallMs();
   const { document } = sources.read.resultDocument(order.id);

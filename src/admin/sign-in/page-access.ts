@@ -75,7 +75,7 @@ class Sessions {
 const hasEnded = ({ endsMono, idleEndsMono }: Kept, nowMono: number): boolean =>
   nowMono >= Math.min(endsMono, idleEndsMono);
 
-/** The map is searched by a digest: what the search takes tells nothing of an id. */
+/** The map is searched by a digest, so the time of a search reveals nothing about an id. */
 const keyOf = (id: string): string => secretDigest(id).toString('hex');
 
 const cookieName = 'order_sync_session';
@@ -120,7 +120,7 @@ export class PageAccess {
     return isKnown ? { name: token.name, role: token.role, csrf: session.csrf } : null;
   }
 
-  /** Signs in whoever shows a right token. Wrong ones are slowed down for each address, right ones among them, too. */
+  /** Signs a visitor with a right token in. Wrong ones are slowed down for each address, right ones among them, too. */
   signIn(context: Context<PageEnv>, sent: string): SignIn {
     const { remoteAddress } = context.env.incoming.socket;
     const owner = ownerOfToken(knownTokens(this.#settings().tokens), sent);

@@ -6,7 +6,7 @@ import { isLoopback } from '../../core/settings/schema-values.ts';
 
 /** Who asks for a page. */
 export interface Visitor {
-  /** The name of the token; null: there are no tokens, and whoever uses this machine may look. */
+  /** The name of the token; null: there are no tokens, and every user of this machine may look. */
   readonly name: string | null;
   readonly role: AdminRole;
   /** The value of the field `csrf` in every form of this session; null: without tokens nothing can be posted. */

@@ -70,7 +70,7 @@ export async function startAdmin(
 
 type Perform = (command: OperatorCommand) => Promise<CommandResult>;
 
-/** Performs a command, whoever sent it: the command line or a page. */
+/** Performs a command of the command line or of a page. */
 function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, current: CurrentConfig): Perform {
   const { store, dispatcher, notify } = parts;
   const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };

@@ -34,8 +34,8 @@ interface Trouble {
 }
 
 /**
- * Backs up the database and checks it, by schedule, in a process of its own. Nothing waits for it, and nothing of it stops
- * the worker: what fails is in the log, in health and in the metrics, and is tried again at the next time.
+ * Backs up the database and checks it, by schedule, in a process of its own. No work waits for it, and its failures do not stop
+ * the worker: they are in the log, in health and in the metrics, and the task is tried again at the next time.
  */
 export class Upkeep {
   readonly #deps: UpkeepDeps;

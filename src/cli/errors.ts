@@ -57,8 +57,8 @@ export function isErrorCode(code: unknown): code is OrderSyncErrorCode {
 }
 
 /**
- * The one place that prints a failure. An error with a code is printed with its hint; any other error is a defect, and
- * its stack helps whoever reports it.
+ * The one place that prints a failure. An error with a code is printed with its hint; any other error is a defect, and its
+ * stack helps in a report.
  */
 export function reportError(error: unknown, stderr: TextStream, json: boolean): ExitCode {
   const all = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];

@@ -61,7 +61,7 @@ function writeNewKey(path: string): void {
   }
 }
 
-/** Each command seals a part, so a running worker does its other work between two, and whoever ends this loses nothing. */
+/** Each command seals a part, so a running worker does its other work between two, and an interruption loses nothing. */
 async function rotateSeals(options: ConfigOptions, context: CliContext): Promise<void> {
   const { config } = await configFrom(options);
   const [first] = config.seal.keys;

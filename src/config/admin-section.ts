@@ -62,7 +62,7 @@ export function checkAdmin(check: SectionCheck, secrets: ReadonlyMap<string, str
   }
 }
 
-/** Whether the pages are shown at all: without tokens, whoever reaches the address would read every order. */
+/** Whether the pages are shown at all: without tokens, everybody who reaches the address would read every order. */
 export function arePagesShown({ listen, tokens }: Pick<AdminSettings, 'listen' | 'tokens'>): boolean {
   return tokens.length > 0 || isLoopback(listen.host);
 }

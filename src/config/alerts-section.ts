@@ -36,7 +36,7 @@ export const alerts = z
   .default([])
   .describe('Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.');
 
-/** No message has an address in it: whoever knows that of Slack may post there. */
+/** No message has an address in it: an address of Slack lets its holder post. */
 export function checkAlerts(check: SectionCheck): void {
   const endpoints = check.entries('alerts');
   check.distinct(endpoints, 'name', 'the names of the other alerts');

@@ -28,7 +28,7 @@ export interface Config {
   readonly disk: {
     /** With less free space on the disk of the outbox, no new orders are taken in. */
     readonly minFreeBytes: number;
-    /** With less free space there, nothing is sent: 50 % of the above, because what is sent must be recorded. */
+    /** With less free space there, nothing is sent: 50 % of the above, because every call must be recorded. */
     readonly sendingMinFreeBytes: number;
   };
   readonly intake: {

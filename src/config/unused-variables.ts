@@ -9,8 +9,8 @@ const fileVariable = 'ORDER_SYNC_CONFIG';
 const serviceLink = /^ORDER_SYNC_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
 /**
- * Variables that begin as one of this program and set nothing. One that looks like a key is an issue: whoever set it believes that it
- * takes effect. Any other is a warning, because it may belong to another program.
+ * Variables that begin as one of this program and set nothing. One that looks like a key is an issue: its author believes that
+ * it takes effect. Any other is a warning, because it may belong to another program.
  */
 export function findUnusedVariables(environment: Readonly<Record<string, string | undefined>>): {
   readonly issues: readonly ConfigIssue[];

@@ -163,7 +163,7 @@ function checkRest(check: SectionCheck, at: ConfigPath, platform: (typeof platfo
   if (problem !== null) check.report(at, problem);
 }
 
-/** Results are written through the API of the shop, and what is written must not look like what is ordered. */
+/** Results are written through the API of the shop, and a written result must not look like an order. */
 function checkWriteBack(check: SectionCheck, shop: ConfigPath): void {
   const at = [...shop, 'write_back'];
   if (check.at(...at) === undefined) return;

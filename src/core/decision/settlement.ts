@@ -166,8 +166,8 @@ export function lookUpAfterDelay(input: DecisionInput, row: OutcomeRow): Settlem
 }
 
 /**
- * Believes the answer to an order: what happens next depends on the units that were delivered. Only units that can be believed
- * are kept (`judgeUnits`).
+ * Believes the answer to an order: the next step depends on the delivered units. Only units that can be believed are kept
+ * (`judgeUnits`).
  */
 export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settlement {
   const { facts, policy } = input;

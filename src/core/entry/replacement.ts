@@ -62,7 +62,7 @@ const deepestForStock = 3;
 
 /**
  * The parts of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try later"). No answer shows how
- * many there are, so it is split; what is not in stock then is reported as short.
+ * many there are, so it is split; missing units are reported as short.
  */
 function fewerFor(entry: RejectedEntry): readonly Replacement[] {
   if (entry.rules.partial !== true || entry.quantity === null || entry.generation >= deepestForStock) return [];

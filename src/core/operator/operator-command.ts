@@ -31,7 +31,7 @@ const bulkFilterSchema = z.strictObject({
   source: sourceSchema.optional(),
   /** The code that the attention list shows: that of the last error, else the state. */
   code: z.string().min(1).max(128).optional(),
-  /** Only what has not changed since this time, in ms: what happened later was seen by nobody who chose the filter. */
+  /** Only entries that have not changed since this time, in ms: the person who chose the filter has not seen later changes. */
   untilMs: z.number(),
 });
 export type BulkFilter = z.infer<typeof bulkFilterSchema>;

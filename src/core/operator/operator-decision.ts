@@ -33,8 +33,8 @@ export type EntryAction =
   /** For a shop's line that replaces another one: whether it is a purchase of its own. */
   | { readonly action: 'decide_change'; readonly isAnother: boolean }
   /**
-   * `confirm` repeats the old reference, so that nobody re-orders by mistake. `as`: what is ordered instead; absent: the
-   * same again.
+   * `confirm` repeats the old reference, so that nobody re-orders by mistake. `as`: the replacing order; absent: the same
+   * again.
    */
   | { readonly action: 'reorder'; readonly confirm: string; readonly as?: NewRequest | undefined };
 

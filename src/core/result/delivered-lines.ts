@@ -12,7 +12,7 @@ export interface OrderedEntry extends Pick<Purchase, 'variant' | 'plan' | 'iccid
 /** The ordered entries of one order, by reference. */
 export type OrderedEntries = ReadonlyMap<string, OrderedEntry>;
 
-/** A line of an order as its customer sees it: what is there, and what is missing. Counts are counts of units. */
+/** A line of an order as its customer sees it: its units, and the number of missing ones. Counts are counts of units. */
 export interface DeliveredLine {
   readonly line_id: string | null;
   /** The variant or plan; null for a line that was not accepted. */

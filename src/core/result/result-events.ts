@@ -25,7 +25,7 @@ export interface ResultEvent {
 }
 
 const confirmedSchema = z.object({
-  /** How often a person had the results delivered again: what was confirmed before is told anew, under new ids. */
+  /** How often a person had the results delivered again: confirmed events are posted again under new ids. */
   replays: z.int().default(0),
   /** The id of the last `order.updated` that was confirmed: another event of the same version may have failed. */
   updated: z.string().optional(),

@@ -163,7 +163,7 @@ function lineOf(row: CsvRow, context: RowContext, problems: Problem[]): Record<s
   if (extra.length > 0)
     line['extra'] = Object.fromEntries(extra.map(({ name, index }) => [name, row.cells[index] ?? '']));
   const named = cellOf(row, 'sku');
-  // An empty cell in a column of quantities is a mistake: what is bought would be guessed.
+  // An empty cell in a column of quantities is a mistake: the quantity would be a guess.
   const otherwise = row.header.known.has('quantity') ? undefined : 1;
   if (named !== undefined && skus !== null) addSku(line, named, { nameOf, skus, otherwise }, problems);
   line['type'] ??= impliedType(line);

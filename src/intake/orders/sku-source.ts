@@ -37,7 +37,7 @@ export function withSku(named: string, sku: Sku, line: { iccid?: unknown; quanti
 }
 
 /**
- * Adds the rules and the deadline of its SKU to a line; what the order says itself counts before them.
+ * Adds the rules and the deadline of its SKU to a line. Values of the order itself count first.
  * @param nowMs when the line came in, by the wall clock, in ms: its `wait_h` counts from then
  */
 export function withSkuRules<Line extends AcceptableLine>(line: Line, skus: SkuMap | null, nowMs: number): Line {

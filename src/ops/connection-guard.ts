@@ -29,7 +29,7 @@ interface Connection {
 
 /** So many bytes of a connection are read at once: Node makes requests of all of them, also of those after the one that ended it. */
 const partBytes = 1024;
-/** So many bytes of a request may wait for whoever reads it, and so often is looked whether they still do, in ms. */
+/** So many bytes of a request may wait for their reader, and so often this is checked, in ms. */
 const mostUnreadBytes = 65_536;
 const unreadAgainMs = 50;
 /** So long an address counts as one of a caller that proved itself, in ms. */

@@ -40,7 +40,7 @@ const pausePerWork = 3;
 export class CsvResults {
   readonly #deps: CsvResultsDeps;
   readonly #loop: Loop;
-  /** How far the rows of a file have ended, by the id of the file: what is before has not to be looked at again. */
+  /** How far the rows of a file have ended, by the id of the file. Earlier rows need no second look. */
   readonly #endedRows = new Map<number, number>();
   #retryAtMono = 0;
   /** Failures in a row, of whatever file. */

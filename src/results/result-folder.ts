@@ -10,7 +10,7 @@ const leastFolderMode = 0o750;
 /** Files that are created in such a folder get its group. */
 const setGroup = 0o2000;
 
-/** The mode of a folder whose files have this mode: whoever may read them may find them. */
+/** The mode of a folder whose files have this mode: their readers may also find them. */
 function folderModeFor({ mode, gid }: FileAccess): number {
   const readable = mode & 0o444;
   return leastFolderMode | readable | (readable >> 2) | (gid === null ? 0 : setGroup);

@@ -54,7 +54,7 @@ export type AlertTopic = (typeof alertTopics)[number];
 /** One endpoint that gets alerts. */
 export interface AlertSettings {
   readonly name: string;
-  /** Often a secret: whoever has an address of Slack may post there. */
+  /** Often a secret: an address of Slack lets its holder post. */
   readonly url: string;
   /** `json`: an event of the Standard Webhooks form; `slack`: `{ text }`. */
   readonly format: 'json' | 'slack';

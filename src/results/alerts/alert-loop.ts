@@ -39,10 +39,9 @@ interface Told {
 }
 
 /**
- * Posts alerts to one endpoint: what is new in the attention list and which checks fail, and when that ended. News within
- * 15 minutes of the last alert are posted together after it. Every post is on disk: a restart neither repeats nor loses an
- * alert. If the process dies between a post and its record, the same message is posted again with the same id. Nothing waits
- * for an alert.
+ * Posts alerts to one endpoint: new rows of the attention list, failing checks, and the end of both. News within 15 minutes of
+ * the last alert are posted together after it. Every post is on disk: a restart neither repeats nor loses an alert. If the
+ * process dies between a post and its record, the same message is posted again with the same id. Nothing waits for an alert.
  */
 export class AlertLoop {
   readonly #deps: AlertDeps;

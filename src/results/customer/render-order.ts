@@ -143,10 +143,10 @@ function esimView(unit: Unit, qrCodes: QrCodes, write: Writer) {
   };
 }
 
-/** The address at which a phone installs an eSIM; null for what is no activation code. docs/customer-texts.md: what is known of it. */
+/** The address at which a phone installs an eSIM; null for a text that is no activation code. See docs/customer-texts.md. */
 function installLink(phone: 'apple' | 'android', activationCode: string): string | null {
   if (!/^LPA:1\$[^$\s]+\$\S*$/i.test(activationCode)) return null;
-  // In the form in use, with `:` and `$` as they are; what has a meaning in an address is encoded.
+  // In the form in use, with `:` and `$` as they are. Characters that have a meaning in an address are encoded.
   const data = encodeURIComponent(activationCode).replaceAll('%3A', ':').replaceAll('%24', '$');
   return `https://esimsetup.${phone}.com/esim_qrcode_provisioning?carddata=${data}`;
 }

@@ -72,7 +72,9 @@ export const scopes: Readonly<Record<ScopeName, Scope>> = {
   top_ups: { iccid: ['value', 'the ICCID of the eSIM that was topped up'] },
 };
 
-/** The sections around the text of a file, and what it must have: a customer who never sees one of these paid for nothing. */
+/**
+ * The sections around the text of a file, and its required variables: a customer who never sees one of these paid for nothing.
+ */
 export const kinds = {
   order: {
     scopes: ['order'],

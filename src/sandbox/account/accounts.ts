@@ -191,7 +191,7 @@ export class Accounts {
 /** A sandbox that runs for long must not fill its disk with accounts of test runs. */
 export const maxAccounts = 1_000;
 
-/** An account to make while the sandbox runs: all that a config can say of it, and what is left out is made up. */
+/** An account to make while the sandbox runs: all that a config can say of it. Missing values are made up. */
 export const newAccountSchema = accountSchema.partial({ id: true }).extend({
   keys: z
     .array(keySchema.partial({ value: true }))

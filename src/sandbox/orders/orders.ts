@@ -25,7 +25,7 @@ export type Order = {
   due_outcome: 'completed' | 'refunded' | null;
 };
 
-/** An order to place; what is left out follows from it. Without `dueAt` it is completed at once. */
+/** An order to place; missing fields follow from the others. Without `dueAt` it is completed at once. */
 type NewOrder = Omit<
   Order,
   'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'answer' | 'created_at' | 'due_at' | 'due_outcome'

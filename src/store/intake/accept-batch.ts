@@ -26,7 +26,7 @@ export interface AcceptedLine {
   readonly lineId: string;
   /** The reference of the line; in a conflict, that of the content that was accepted first. */
   readonly reference: string;
-  /** In a conflict: what differs. */
+  /** In a conflict: the differences. */
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
 

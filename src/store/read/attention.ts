@@ -66,7 +66,7 @@ type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {
 
 const ordered = "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id";
 
-/** The rows, at most so many: what needs a decision or holds up others first, then the newest first. */
+/** The rows, at most so many: rows that need a decision or hold up others come first, then the newest. */
 export function readAttention(database: Sqlite, limit: number, filter: AttentionFilter = {}): readonly Attention[] {
   return select(database, limit, filter, ordered);
 }
@@ -78,7 +78,7 @@ export function readAttentionPage(database: Sqlite, filter: AttentionFilter, pag
   return pageOf(rows, page, { keyOf: (row) => [placeOf(row)], rowOf: (row) => row });
 }
 
-/** Where a row stands in the list: what the list is ordered by. */
+/** The place of a row in the list: the values by which the list is ordered. */
 type Place = readonly [isWaiting: number, canAcknowledge: number, since: string, id: string];
 
 /** A key of `readAttentionPage` that continues after this row. */

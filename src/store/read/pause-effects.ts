@@ -88,7 +88,10 @@ function isGroupPaused({ state, lane }: Omit<SendCount, 'count'>, paused: Paused
   return state === 'unknown' ? isSendPaused(readLane(lane), paused) : isLanePaused(readLane(lane), paused);
 }
 
-/** A cancel delivers nothing, and what may have been bought is open already: neither waits for the first delivered order. */
+/**
+ * A cancel delivers nothing, and an entry that may have been bought is open already: neither waits for the first delivered
+ * order.
+ */
 function isLimited({ state, lane }: Omit<SendCount, 'count'>): boolean {
   return state !== 'unknown' && readLane(lane).product !== null;
 }

@@ -131,7 +131,7 @@ function countBefore(
 ): number {
   const { id, state, lane, nextStep, dueAtMs } = entry;
   if (!dueStates.includes(state)) return 0;
-  // Each lane is a queue; what became of other entries is looked up in the order of all of them.
+  // Each lane is a queue; other entries are looked up in the order of all of them.
   const ofQueue = state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
   const before = database
     .prepare<Record<string, unknown>, number>(

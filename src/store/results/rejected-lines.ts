@@ -21,8 +21,8 @@ const selectOpen = statementOf<[string, string], RejectedRow>(`
   ORDER BY id DESC LIMIT ${10 * shownLines}`);
 
 /**
- * The lines of an order that were not accepted and not corrected, each once. `accepted` are the ids of its other lines: what
- * was rejected under one of these later changes nothing about that line.
+ * The lines of an order that were not accepted and not corrected, each once. `accepted` are the ids of its other lines: a later
+ * rejection under one of these ids does not change that line.
  */
 export function readRejectedLines(
   database: Sqlite,

@@ -197,7 +197,7 @@ export class Results {
     });
   }
 
-  /** Results that change from now on are due at these sinks; what is due at others is given up. Returns how many. */
+  /** Results that change from now on are due at these sinks; results that are due at others are given up. Returns how many. */
   async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {
     this.#outbox.sinks = sinks;
     return await this.retireSinks(nowMs);

@@ -27,7 +27,7 @@ interface UnsealedRow {
 /** More damaged entries than this need a person, not another try. */
 const mostUnreadable = 1000;
 
-// Three ranges of one index: what is in clear, and what the keys before and after the first one have sealed.
+// Three ranges of one index: values in clear, and values under keys before and after the first one.
 const selectNext = statementOf<{ key: string; skipped: string; limit: number }, UnsealedRow>(
   ['sealed_by IS NULL', 'sealed_by < :key', 'sealed_by > :key']
     .map(
@@ -102,7 +102,7 @@ export class Sealing {
    */
   async emptyLog(): Promise<boolean> {
     const wait = this.#database.pragma('busy_timeout', { simple: true });
-    // The worker must not wait for whoever reads: nothing else is done meanwhile.
+    // The worker must not wait for readers: it does no other work meanwhile.
     this.#database.pragma('busy_timeout = 0');
     try {
       return this.#database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;

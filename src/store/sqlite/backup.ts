@@ -83,7 +83,7 @@ export function newestBackupMs(folder: string): number | null {
   return iso === undefined ? null : Date.parse(iso);
 }
 
-/** Copies what is committed, also what still is in the write-ahead log, and checks the copy. On failure there is no copy. */
+/** Copies everything that is committed, also in the write-ahead log, and checks the copy. On failure there is no copy. */
 function copySoundly(path: string, draft: string): void {
   const database = openReadOnly(path);
   try {

@@ -20,7 +20,7 @@ interface FileError extends Error {
   readonly code: string;
 }
 
-/** Whether the disk failed, rather than this one statement. By the code: whoever only reports errors loads no SQLite. */
+/** Whether the disk failed, rather than this one statement. By the code: a module that only reports errors loads no SQLite. */
 export function isDiskFailure(error: unknown): error is FileError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && failures.test(error.code);
 }
@@ -53,9 +53,9 @@ export function diskError(error: FileError, path: string): OrderSyncError {
 }
 
 /**
- * Keeps space free on the disk of the outbox: what is sent and delivered for the orders that it has must be recorded. New
- * orders are refused before that space is used, whatever way they come. Requests about a known order are still accepted: they
- * may take something back.
+ * Keeps space free on the disk of the outbox, because the calls and deliveries of known orders must be recorded. New orders are
+ * refused before that space is used, whatever way they come. Requests about a known order are still accepted: they may take
+ * something back.
  */
 export class DiskReserve {
   readonly #folder: string;

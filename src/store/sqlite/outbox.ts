@@ -11,7 +11,7 @@ export interface ResultSink {
   readonly sources: readonly string[] | null;
 }
 
-/** An outbox that is open for writing: what the steps of every role work with. */
+/** An outbox that is open for writing, for the steps of every role. */
 export interface Outbox {
   readonly database: Sqlite;
   readonly namespace: ReferenceNamespace;

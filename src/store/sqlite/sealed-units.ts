@@ -12,8 +12,8 @@ interface StoredUnits {
 const placeOf = (reference: string): SealedPlace => ({ reference, place: 'entries.units' });
 
 /**
- * The column `entries.units`: everything that reads or writes it comes here. Without a sealing key it is JSON; what was
- * written before the first key stays readable.
+ * The column `entries.units`: everything that reads or writes it comes here. Without a sealing key it is JSON; values from
+ * before the first key stay readable.
  */
 export class SealedUnits {
   readonly #keys: SealKeys;

@@ -22,8 +22,8 @@ interface SeenRow {
 }
 
 /**
- * Which state of an order can only come after which. Within the same second of the shop a higher one stays: what was not
- * bought can be bought later, but not the reverse.
+ * Which state of an order can only come after which. Within the same second of the shop a higher one stays: an unbought line
+ * can be bought later, but not the reverse.
  */
 const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
 

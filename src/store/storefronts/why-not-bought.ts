@@ -56,7 +56,7 @@ export function whyOrderIsNotBought({ state, status, onRefund, lines }: Storefro
   }
 }
 
-/** Why a known line of a paid order may not be bought: what is left of it there is not what was ordered here. */
+/** Why a known line of a paid order may not be bought: the shop's present quantity differs from the order here. */
 export function whyLineIsNotBought(
   order: StorefrontOrder,
   line: StorefrontLine | undefined,

@@ -4,7 +4,7 @@ import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { ScopeChange, ScopeFindings } from './attempt.ts';
 import { endPause, postponeProbe, readPauses, recordPause } from './pauses.ts';
 
-/** Older evidence counts no more: what failed an hour apart is no run. */
+/** Older evidence does not count: failures an hour apart are no run. */
 const countedForMs = 3_600_000;
 /** So much evidence against a scope is enough for every rule. */
 const mostOfScope = 20;

@@ -79,7 +79,7 @@ export class ShopRechecks {
     const { store, shop, clock, logger } = this.#deps;
     const { source } = shop;
     try {
-      // Also while the shop backs off: what nobody waits for any more leaves the attention list.
+      // Also while the shop backs off: orders that no line waits for any more leave the attention list.
       const due = await store.dueRechecks({ source, nowMs: clock.wallMs(), limit: atOnce });
       if (this.#backOffLeftMs() > 0) return Math.min(maxIdleMs, this.#backOffLeftMs());
       for (const order of due) {

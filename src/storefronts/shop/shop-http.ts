@@ -16,7 +16,7 @@ export interface ShopCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** It is made after the calls that wait for a turn and do not say so: what is bought may wait for those. */
+  /** It is made after the other calls that wait for a turn, because a purchase may wait for those. */
   readonly isBehind?: boolean;
   /**
    * Made twice, it would have two effects: it is repeated only where the shop surely did not process it, and not begun after

@@ -35,8 +35,8 @@ const openStatuses: readonly string[] = ['OPEN', 'IN_PROGRESS'];
 const endedStatuses: readonly string[] = ['CLOSED', 'CANCELLED'];
 
 /**
- * The writes by which an order of Shopify comes to say what its result says. Pure. Only whole lines are fulfilled, and of
- * each only what remains, so what people fulfilled stays as it is. A closed order is not changed.
+ * The writes by which an order of Shopify comes to say what its result says. Pure. Only the rest of whole lines is fulfilled,
+ * so pieces that people fulfilled stay as they are. A closed order is not changed.
  */
 export function planShopifyWrites(
   statement: OrderStatement,

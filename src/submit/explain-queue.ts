@@ -136,7 +136,10 @@ class Explanation {
     return Math.round(sum(this.#usableUsage().map(({ spendsPerMinute }) => spendsPerMinute)));
   }
 
-  /** In how many ms an order is sent after so many others, about: what the budget has free goes at once, the rest at its rate. */
+  /**
+   * About how many ms after so many others an order is sent: free slots are used at once, the rest comes at the rate of the
+   * budget.
+   */
   #sentInMs(gate: Pick<BudgetGate, 'nextInMs'>, ahead: number): number {
     const nextMs = gate.nextInMs('spend');
     const ready = this.#usableUsage().filter(({ backOffMs, throttle }) => backOffMs === 0 && throttle === null);

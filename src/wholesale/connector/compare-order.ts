@@ -7,8 +7,8 @@ import { foreignReference, orderObjectsIn } from './read-answer.ts';
 import type { ComparedField, Wire } from './wire.ts';
 
 /**
- * Compares the answer to a submission with the order that was sent. The specification shows no payload, so the answer
- * may repeat nothing; what it repeats must be right. Returns the first difference as a sentence, or null.
+ * Compares the answer to a submission with the order that was sent. The specification shows no payload, so the answer may
+ * repeat nothing. Repeated values must be right. Returns the first difference as a sentence, or null.
  */
 export function findMismatch(
   answer: ExactJson,

@@ -15,7 +15,7 @@ export interface AdminToken {
 export interface AdminSettings {
   /** Port 0: any free port. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** Empty: the pages are shown only if nobody but this machine reaches `listen`, and nobody can decide anything there. */
+  /** Empty: the pages are shown only if `listen` can be reached from this machine alone, and they allow no decisions. */
   readonly tokens: readonly AdminToken[];
   /** Further host names under which browsers reach the pages, for example that of a proxy. */
   readonly hosts: readonly string[];

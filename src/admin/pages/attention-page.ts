@@ -74,7 +74,7 @@ function orderOf({ source, orderId }: Attention, { read }: PageSources): OrderDe
 }
 
 function evidence(row: Attention, order: OrderDetail, sources: PageSources, context: FormContext): Html {
-  // A line that was not accepted has no entry, and those of other lines are not the question.
+  // A line that was not accepted has no entry; entries of other lines do not matter here.
   const isRefused = row.id.startsWith('line:');
   const entries = order.entries.filter(({ reference }) => row.reference === null || reference === row.reference);
   return html`<section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>

@@ -79,7 +79,7 @@ const hasEnded = ({ endsMono, idleEndsMono }: Kept, nowMono: number): boolean =>
 const keyOf = (id: string): string => secretDigest(id).toString('hex');
 
 const cookieName = 'order_sync_session';
-/** Without tokens nothing can be posted, so there is nothing to protect a form against. */
+/** Without tokens no form can be posted, so forms need no protection. */
 const anybodyHere: Visitor = { name: null, role: 'viewer', csrf: null };
 
 /** How a sign-in ended. */

@@ -54,7 +54,7 @@ function prepareConfig(
     const givenUp = await store.results.useSinks(resultSinks(next), clock.wallMs());
     if (givenUp > 0) logger.warn({ given_up: givenUp }, 'gave up deliveries to a sink that is no longer configured');
     const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
-    // From here to the dispatcher nothing waits and nothing fails: no call sees a part of the change only.
+    // From here to the dispatcher there is no wait and no failure, so every call sees the whole change.
     current.config = next;
     submission.gate.reload(
       keys.map((key) => key.name),

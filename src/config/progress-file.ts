@@ -22,7 +22,7 @@ export type ProgressReading =
 export interface ProgressPort {
   /** Names the place in the log. */
   readonly path: string;
-  /** Never throws: without this file an older copy is not noticed by it, and nothing else is missing. */
+  /** Never throws: the only loss is this sign of an older copy. */
   read(): ProgressReading;
   /** Replaces the file in one step. Rejects with the error of the disk. */
   write(progress: OutboxProgress, writtenAt: string): Promise<void>;

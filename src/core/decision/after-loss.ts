@@ -56,8 +56,8 @@ export function absentAfterLoss(input: DecisionInput): Settlement | null {
 }
 
 /**
- * An order that allows fewer units is not sent whole now, because any of its parts may be bought, also where the first is
- * not. It is replaced by its parts. Each part is looked up before it is sent.
+ * An order that allows fewer units is not sent whole now: any of its parts may be bought, even if the first is not. It is
+ * replaced by its parts. Each part is looked up before it is sent.
  */
 function ownIsAbsent(input: DecisionInput): Settlement {
   const { facts, policy } = input;

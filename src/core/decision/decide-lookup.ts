@@ -68,7 +68,7 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
     return flagForReview(input, buffered.row, reason);
   }
   if (isOverdue(facts, nowMs)) {
-    // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
+    // Some orders do not show the state of their eSIM, so the eSIM may still be cancelled.
     const reason = `its deadline passed while the outcome of the cancel was unknown, and the order's status is "${answer.status}"`;
     return lookUpAfterDelay(input, 'accepted') ?? flagUnknown(input, 'accepted', reason);
   }

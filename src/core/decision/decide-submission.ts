@@ -71,7 +71,7 @@ const triesOf = (facts: EntryFacts, row: OutcomeRow): number => (facts.lastRow =
 
 function reject(input: DecisionInput, base: Settlement): Settlement {
   const { facts, nowMs } = input;
-  // After its deadline nothing of an order is bought, also not in another way.
+  // After its deadline no part of an order is bought in any way.
   const replacements = isOverdue(facts, nowMs)
     ? []
     : base.row === 'limit_exceeded'

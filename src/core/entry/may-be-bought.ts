@@ -22,7 +22,7 @@ export interface PurchaseFacts {
 /** Outcomes after which the API has an order with this reference. */
 const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
 
-/** Whether something of an entry may be bought: then no person may end it as not bought, or order it again. */
+/** Whether a part of an entry may be bought: then nobody may end it as unbought or order it again. */
 export function mayBeBought(facts: PurchaseFacts): boolean {
   // A person can see what the worker cannot. An API could answer with the same code.
   if (facts.state === 'rejected' && facts.errorCode === rejectedByPerson) return false;

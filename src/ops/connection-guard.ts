@@ -55,7 +55,7 @@ export class ConnectionGuard {
   readonly #onClosed: (because: ClosedBecause) => void;
   readonly #connections = new Map<Socket, Connection>();
   readonly #ofAddress = new Map<string, Set<Socket>>();
-  /** Connections on which nobody proved himself, from addresses from which nobody else did, oldest first. */
+  /** Connections without a valid request, from addresses without one, oldest first. */
   readonly #strangers = new Set<Socket>();
   /** When a request from an address was last authenticated, in ms of the monotonic clock; the longest ago first. */
   readonly #provenAddresses = new Map<string, number>();

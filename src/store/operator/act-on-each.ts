@@ -2,7 +2,7 @@ import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { BulkResult } from './operator.ts';
 
-/** Acts on one after the other. A refusal changes nothing, so the others are not concerned; any other error ends the step. */
+/** Acts on one after the other. A refusal changes nothing, so the other entries continue; any other error ends the step. */
 export function actOnEach(references: readonly string[], act: (reference: string) => void): BulkResult {
   const changed: string[] = [];
   const refused: BulkResult['refused'][number][] = [];

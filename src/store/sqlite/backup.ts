@@ -88,7 +88,7 @@ function copySoundly(path: string, draft: string): void {
   const database = openReadOnly(path);
   try {
     rmSync(draft, { force: true });
-    // Before SQLite writes to it: nobody else may read a copy, not for a moment.
+    // Before SQLite writes to it: a copy must never be readable for others.
     closeSync(openSync(draft, 'wx', 0o600));
     database.prepare('VACUUM INTO ?').run(draft);
     requireSound(draft);

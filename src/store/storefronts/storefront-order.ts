@@ -47,7 +47,7 @@ export interface UnreadableLine {
   readonly rule: string;
 }
 
-/** An order of which not even the state can be read: nothing of it is bought, and nothing of it is cancelled. */
+/** An order whose state cannot be read: its lines are neither bought nor cancelled. */
 export interface UnreadableStorefrontOrder {
   readonly source: string;
   /** Null: it cannot be read; `origin` tells such orders apart. */

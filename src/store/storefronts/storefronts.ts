@@ -89,7 +89,7 @@ export class Storefronts {
     });
   }
 
-  /** Flags an order that waits for being read back: nothing brings it any more, so nobody would ever hear of it. */
+  /** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
   #flagUnread({ source, orderId }: OrderKey, why: string, nowMs: number): void {
     const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
     const noLine = { lineNumber: null, lineId: null, field: null, value: null };

@@ -204,7 +204,7 @@ export function isLanePaused({ balance, hasFallback, product, family }: Lane, pa
   return !hasFallback && balance !== null && paused.all.has(balance);
 }
 
-/** Whether nothing is sent in these scopes, also not an entry of unknown outcome: it may have been charged already. */
+/** Whether these scopes send nothing at all. Even an entry of unknown outcome is not sent: it may have been charged already. */
 export function isSendPaused({ balance, product, family }: EntryScopes, paused: PausedScopes): boolean {
   if (paused.all.has(family) || (product !== null && paused.all.has(product))) return true;
   return balance !== null && paused.byPerson.has(balance);

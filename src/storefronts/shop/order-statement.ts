@@ -32,7 +32,7 @@ export interface LineStatement {
   readonly problem: { readonly code: string; readonly message: string } | null;
 }
 
-/** States of a line of which the customer has nothing, or not all, until a person acts. */
+/** States of a line whose customer lacks units until a person acts. */
 const needsPerson: readonly LineState[] = [
   'needs_review',
   'held',

@@ -19,10 +19,7 @@ export function isNothing(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/**
- * A list. PHP writes a list whose keys have gaps as an object: `{"0": …, "2": …}`. Null for anything else that is not
- * nothing.
- */
+/** A list. PHP writes a list whose keys have gaps as an object: `{"0": …, "2": …}`. Null for any other value. */
 export function listOf(value: unknown): readonly unknown[] | null {
   if (Array.isArray(value)) return value;
   if (isNothing(value)) return [];

@@ -13,7 +13,7 @@ export interface PlanFacts extends Pick<Plan, 'plan' | 'sellable' | 'daily' | 'm
   readonly currencies: readonly string[];
 }
 
-/** The wanted items that the catalogue has. A missing item is not for sale, unless the catalogue was not read whole. */
+/** The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read completely. */
 export interface CatalogueFacts {
   readonly products: readonly ProductFacts[];
   readonly plans: readonly PlanFacts[];

@@ -1,6 +1,6 @@
 import { whatToDo, type AttentionReason } from '../../core/operator/attention.ts';
 import type { AttentionKind } from '../read/attention.ts';
-import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a check that fails. */
 export interface AlertCondition {
@@ -35,9 +35,7 @@ const selectRows = statementOf<
 const selectTold = statementOf<[string], AlertCondition>(
   'SELECT condition, count, newest_ms AS newestMs FROM alerts_told WHERE endpoint = ?',
 );
-const selectNextAt = statementOf<[string], { atMs: number }>(
-  'SELECT next_at_ms AS atMs FROM alert_endpoints WHERE endpoint = ?',
-);
+const selectNextAt = columnOf<[string], number>('SELECT next_at_ms FROM alert_endpoints WHERE endpoint = ?');
 const forgetTold = statementOf<[string], never>('DELETE FROM alerts_told WHERE endpoint = ?');
 const insertTold = statementOf<AlertCondition & { endpoint: string }, never>(
   'INSERT INTO alerts_told (endpoint, condition, count, newest_ms) VALUES (:endpoint, :condition, :count, :newestMs)',
@@ -71,7 +69,7 @@ export class Alerts {
 
   async told(endpoint: string): Promise<Told> {
     const conditions = selectTold(this.#database).all(endpoint);
-    return { conditions, nextAtMs: selectNextAt(this.#database).get(endpoint)?.atMs ?? 0 };
+    return { conditions, nextAtMs: selectNextAt(this.#database).get(endpoint) ?? 0 };
   }
 
   /** Replaces what is known to have been posted to an endpoint. */

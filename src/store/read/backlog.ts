@@ -1,6 +1,6 @@
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
 import { neverMs } from '../results/due-results.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import { readStateCounts } from '../sqlite/entry-counts.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 
@@ -15,12 +15,12 @@ export interface Backlog {
 const openStates: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unknown', 'placed'];
 
 /** A delivery that was given up is due neverMs. */
-const countDueDeliveries = statementOf<[], { count: number }>(
-  `SELECT count(*) AS count FROM deliveries WHERE done_version < due_version AND due_at_ms < ${neverMs}`,
+const countDueDeliveries = columnOf<[], number>(
+  `SELECT count(*) FROM deliveries WHERE done_version < due_version AND due_at_ms < ${neverMs}`,
 );
 const selectOldest = openStates.map((state) =>
-  statementOf<[string], { at: number }>(
-    `SELECT e.created_at_ms AS at FROM ${entriesBy(state)} WHERE ${inState(state)} AND ${sourceOfLane} = ?
+  columnOf<[string], number>(
+    `SELECT e.created_at_ms FROM ${entriesBy(state)} WHERE ${inState(state)} AND ${sourceOfLane} = ?
      ORDER BY e.created_at_ms LIMIT 1`,
   ),
 );
@@ -35,11 +35,11 @@ export function readCounts(database: Sqlite): Readonly<Record<EntryState, number
 export function readBacklog(database: Sqlite): Backlog {
   const counts = readCounts(database);
   const oldest = readSources(database).flatMap((source) =>
-    selectOldest.flatMap((select) => select(database).get(source)?.at ?? []),
+    selectOldest.flatMap((select) => select(database).get(source) ?? []),
   );
   return {
     open: openStates.reduce((sum, state) => sum + counts[state], 0),
     oldestOpenMs: oldest.length === 0 ? null : Math.min(...oldest),
-    dueDeliveries: countDueDeliveries(database).get()?.count ?? 0,
+    dueDeliveries: countDueDeliveries(database).get() ?? 0,
   };
 }

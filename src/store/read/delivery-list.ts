@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { neverMs } from '../results/due-results.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
@@ -121,7 +121,7 @@ export const mostWaitingCounted = 100_000;
 
 const dueAt = (sink: string) => `(SELECT count(*) FROM (SELECT 1 FROM deliveries d
   WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${neverMs} LIMIT +?))`;
-const countDue = statementOf<[string, number], { due: number }>(`SELECT ${dueAt('+?')} AS due`);
+const countDue = columnOf<[string, number], number>(`SELECT ${dueAt('+?')}`);
 const selectPauses = statementOf<[number], PausedSink>(
   `SELECT sink, reason, message, since_ms AS sinceMs, probe_at_ms AS probeAtMs, ${dueAt('p.sink')} AS waiting
    FROM sink_pauses p ORDER BY since_ms, sink`,
@@ -133,7 +133,7 @@ export function readDueResults(
   sinks: readonly string[],
   atMost: number,
 ): ReadonlyMap<string, number> {
-  return new Map(sinks.map((sink) => [sink, countDue(database).get(sink, atMost)?.due ?? 0]));
+  return new Map(sinks.map((sink) => [sink, countDue(database).get(sink, atMost) ?? 0]));
 }
 
 /** The paused sinks, the oldest pause first. */

@@ -1,16 +1,16 @@
 import type { EntryState } from '../../core/entry/states.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, type Sqlite } from '../sqlite/database.ts';
 
 /** The sources of orders, found by going from one to the next: they are few, and no index knows an order id alone. */
 export const everySource = `WITH RECURSIVE sources (source) AS (
   SELECT min(source) FROM requests
   UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)`;
 
-const selectSources = statementOf<[], string>(`${everySource} SELECT source FROM sources WHERE source IS NOT NULL`);
+const selectSources = columnOf<[], string>(`${everySource} SELECT source FROM sources WHERE source IS NOT NULL`);
 
 /** The sources that have orders. They are few. */
 export function readSources(database: Sqlite): readonly string[] {
-  return selectSources(database).pluck().all();
+  return selectSources(database).all();
 }
 
 // How the indexes `entries_pending_age` and `entries_state_age` are used. The state stands in the text of a statement: for a

@@ -1,5 +1,5 @@
 import { wordsOf } from '../../core/order/search-words.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import { everySource } from './entries-by-source.ts';
 
 /** So many matches of each kind are looked at, the newest first where that is known. */
@@ -7,11 +7,7 @@ const mostMatches = 10_000;
 /** A beginning of fewer characters matches too much to be of use. */
 const shortestBeginning = 3;
 
-type Matches = (database: Sqlite) => { all(...values: (string | number)[]): unknown[] };
-const matches = (sql: string): Matches => {
-  const statement = statementOf<(string | number)[], number>(`${sql} LIMIT ${mostMatches}`);
-  return (database) => statement(database).pluck();
-};
+const matches = (sql: string) => columnOf<string[], number>(`${sql} LIMIT ${mostMatches}`);
 
 // By the index of orders, which begins with the source.
 const byOrderId = matches(
@@ -47,7 +43,7 @@ export function findOrders(database: Sqlite, text: string): readonly number[] {
   const words = wordsOf(wanted);
   if (words.length > 0) ids.push(...byWords(database).all(matchOf(words)));
   if (/^[\p{L}\p{N}]{4}$/u.test(wanted)) ids.push(...byEnding(database).all(wanted.toUpperCase()));
-  return [...new Set(ids.map(Number))].toSorted((a, b) => b - a);
+  return [...new Set(ids)].toSorted((a, b) => b - a);
 }
 
 /** Everything that begins with the text, or the text alone when it is short. */

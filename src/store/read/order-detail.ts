@@ -6,11 +6,12 @@ import { type Operation, orderedText } from '../../core/order/purchase.ts';
 import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import { rejectionColumns, type Rejection } from '../intake/rejections.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { purchaseFactsOf } from '../submission/after-loss.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { type Pause, readPauses } from '../submission/pauses.ts';
+import type { AuditEntry } from './audit-log.ts';
 import type { AttemptDetail } from './call-log.ts';
 import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
@@ -57,14 +58,8 @@ export interface EntryDetail {
   readonly attempts: readonly AttemptDetail[];
 }
 
-/** One decision: who decided what about which subject (a reference, or the order itself), and why. */
-export interface AuditDetail {
-  readonly at: string;
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
-  readonly reason: string;
-}
+/** One decision; its subject is a reference, or the order itself. */
+export type AuditDetail = Omit<AuditEntry, 'id' | 'detail'>;
 
 export interface DeliveryDetail {
   readonly sink: string;
@@ -107,8 +102,8 @@ const selectOfId = statementOf<[string], FoundOrder>(
 const selectOfShop = statementOf<[string, string], FoundOrder & { version: number }>(
   'SELECT id, source, order_id AS orderId, version FROM requests WHERE source = ? AND order_id = ?',
 );
-const selectOfEntry = statementOf<[string], { id: number }>(
-  'SELECT l.request_id AS id FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+const selectOfEntry = columnOf<[string], number>(
+  'SELECT l.request_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
 );
 const selectVersions = statementOf<[string], { id: number; version: number }>(
   'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
@@ -251,8 +246,8 @@ export function showOrder(database: Sqlite, source: string | null, orderId: stri
 
 /** The order of an entry; null for a reference that is not known. */
 export function showEntry(database: Sqlite, reference: string): OrderDetail | null {
-  const found = selectOfEntry(database).get(reference);
-  return found === undefined ? null : readOrderDetail(database, found.id);
+  const requestId = selectOfEntry(database).get(reference);
+  return requestId === undefined ? null : readOrderDetail(database, requestId);
 }
 
 /** An order, and the version of its result, which rises when the result changes. */

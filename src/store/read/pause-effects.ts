@@ -1,6 +1,6 @@
 import { scopeFrom } from '../../core/scopes/scope.ts';
 import { readLane } from '../submission/lanes.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readLaneCounts } from '../sqlite/entry-counts.ts';
 import { connectorUnproven } from '../submission/connector-canary.ts';
 import {
@@ -40,7 +40,7 @@ export function readSendCounts(database: Sqlite): readonly SendCount[] {
 
 export const countOf = (groups: readonly SendCount[]): number => groups.reduce((sum, { count }) => sum + count, 0);
 
-const selectKeys = statementOf<[], { name: string }>('SELECT key_name AS name FROM wholesale_keys');
+const selectKeys = columnOf<[], string>('SELECT key_name FROM wholesale_keys');
 
 /** Every pause with what it holds up. The cost is a walk through the index of the lanes; without a pause there is none. */
 export function readPauseEffects(database: Sqlite): readonly PauseEffect[] {
@@ -100,5 +100,5 @@ function isLimited({ state, lane }: Omit<SendCount, 'count'>): boolean {
 export function isEveryKeyPaused(database: Sqlite, pauses: readonly Pause[]): boolean {
   const paused = new Set(pauses.map((pause) => pause.scope));
   const keys = selectKeys(database).all();
-  return keys.length > 0 && keys.every(({ name }) => paused.has(`key:${name}`));
+  return keys.length > 0 && keys.every((name) => paused.has(`key:${name}`));
 }

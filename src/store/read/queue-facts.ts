@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../submission/lanes.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readPauses } from '../submission/pauses.ts';
 import { countOf, holdUp, pauseEffects, readSendCounts, type PauseEffect } from './pause-effects.ts';
 
@@ -124,21 +124,19 @@ export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntr
   };
 }
 
+type QueuePlace = Pick<QueuedRow, 'id' | 'state' | 'lane' | 'nextStep' | 'dueAtMs'>;
+
+// The state stands in the text: then SQLite can use the index of its entries. Each lane is a queue; other
+// entries are looked up in the order of all of them.
+const selectBefore = new Map(
+  dueStates.map((state) => {
+    const ofQueue = state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
+    const sql = `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_at_ms, e.id) < (:dueAtMs, :id)`;
+    return [state, columnOf<QueuePlace, number>(sql)];
+  }),
+);
+
 /** How many entries come before one that is due at some time; 0 for any other. */
-function countBefore(
-  database: Sqlite,
-  entry: Pick<QueuedRow, 'id' | 'state' | 'lane' | 'nextStep' | 'dueAtMs'>,
-): number {
-  const { id, state, lane, nextStep, dueAtMs } = entry;
-  if (!dueStates.includes(state)) return 0;
-  // Each lane is a queue; other entries are looked up in the order of all of them.
-  const ofQueue = state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
-  const before = database
-    .prepare<Record<string, unknown>, number>(
-      // The state stands in the text: then SQLite can use the index of its entries.
-      `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_at_ms, e.id) < (:dueAtMs, :id)`,
-    )
-    .pluck()
-    .get({ lane, nextStep, dueAtMs, id });
-  return before ?? 0;
+function countBefore(database: Sqlite, place: QueuePlace): number {
+  return selectBefore.get(place.state)?.(database).get(place) ?? 0;
 }

@@ -121,8 +121,8 @@ function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean 
  */
 
 /**
- * A lookup found nothing. What that ends must be said several times in a row. To look the entry up or to send it again ends
- * nothing, unless its order may have another reference.
+ * A lookup found nothing. An absence that ends the entry must be answered several times in a row. To look the entry up or to
+ * send it again ends nothing, unless its order may have another reference.
  */
 function notFound(input: DecisionInput): Settlement {
   const { facts, policy } = input;
@@ -133,7 +133,7 @@ function notFound(input: DecisionInput): Settlement {
   return { ...lookUpAgain(input, 'not_found'), absences: facts.absences + 1, dueAtMs };
 }
 
-/** What becomes of the entry if "not found" was said often enough. */
+/** The settlement of the entry if "not found" was answered often enough. */
 function settleNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
   if (facts.state === 'placed') return acceptedNotFound(input);

@@ -1,4 +1,4 @@
-/** What a person can do about a row of the attention list, and the command that does it. */
+/** The actions of a person on a row of the attention list, each with its command. */
 export const attentionActions = {
   ack: 'orders ack',
   another: 'orders resolve --another',
@@ -27,7 +27,7 @@ interface Advice {
 const advice = (texts: TemplateStringsArray, ...actions: readonly AttentionAction[]): Advice => ({ texts, actions });
 
 interface Meaning {
-  /** What does not move until the row is gone; null: its scope says that. */
+  /** The part that waits until the row is gone; null: its scope says that. */
   readonly holdsUp: string | null;
   readonly whatToDo: Advice;
 }
@@ -143,13 +143,13 @@ export type AttentionReason = keyof typeof attentionReasons;
 
 const asCommand = (action: AttentionAction): string => `\`${attentionActions[action]}\``;
 
-/** What a person can do about a row. @param nameOf how an action is named; by default as its command */
+/** The advice for a row. @param nameOf how an action is named; by default as its command */
 export function whatToDo(reason: AttentionReason, nameOf = asCommand): string {
   const { texts, actions } = attentionReasons[reason].whatToDo;
   return texts.map((text, index) => [text, ...actions.slice(index, index + 1).map(nameOf)].join('')).join('');
 }
 
-/** What does not move until a row is gone. @param scope what is paused */
+/** The part that waits until a row is gone. @param scope the paused scope */
 export function holdsUp(reason: AttentionReason, scope: string | null): string {
   const meaning: Meaning = attentionReasons[reason];
   if (meaning.holdsUp !== null) return meaning.holdsUp;
@@ -176,13 +176,13 @@ interface AttentionEvidence {
 /** A row of the view, as far as it says what happened. */
 interface Happened {
   readonly reason: AttentionReason;
-  /** What the API, a shop, a receiver or a rule said. */
+  /** The message of the API, a shop, a receiver or a rule. */
   readonly message: string | null;
   readonly scope: string | null;
   readonly evidence: AttentionEvidence;
 }
 
-/** What happened, as a sentence. */
+/** The event, as a sentence. */
 export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
   switch (reason) {
     case 'sink_paused':

@@ -30,7 +30,7 @@ export interface AcceptedLine {
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
 
-/** What became of a line of a batch. */
+/** The outcome of a line of a batch. */
 interface TakenLine {
   readonly accepted: AcceptedLine;
   readonly request: Request;

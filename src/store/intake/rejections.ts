@@ -34,7 +34,7 @@ export interface Arrival {
   readonly fileId: string | null;
 }
 
-/** What a flag is about: a line of a shop's order; a null line id: the order as a whole. */
+/** The subject of a flag: a line of a shop's order; a null line id: the order as a whole. */
 interface Subject {
   readonly source: string;
   readonly orderId: string;

@@ -19,7 +19,7 @@ import { readRejectedLines } from './rejected-lines.ts';
 import { recordFrom, textsFrom } from '../sqlite/rows.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
-/** What a result is read from: the rows of its order, what opens its units, and whether the upstream is a sandbox. */
+/** The parts of a result: the rows of its order, the keys that open its units, and whether the upstream is a sandbox. */
 export type ResultSource = Pick<Outbox, 'database' | 'units' | 'sandbox'>;
 
 /** The result of an order as it is now, and what the sinks ask besides. */

@@ -6,7 +6,7 @@ import {
   mostInStep,
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
-import type { BulkResult } from '../store/operator/operator.ts';
+import type { BulkResult } from '../store/operator/entry-command.ts';
 import type { FoundEntries } from '../store/read/bulk-entries.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 

@@ -5,7 +5,7 @@ import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { Intake } from './intake/intake.ts';
-import { SqliteOperator } from './operator/sqlite-operator.ts';
+import { Operator } from './operator/operator.ts';
 import { OutboxReader } from './read/outbox-reader.ts';
 import { Results } from './results/results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
@@ -46,7 +46,7 @@ class SqliteStore implements Store {
   readonly storefronts: Storefronts;
   readonly submission: Submission;
   readonly results: Results;
-  readonly operator: SqliteOperator;
+  readonly operator: Operator;
   readonly times: StoredTimes;
   readonly sealing: Sealing;
   readonly codeReads: CodeReads;
@@ -80,7 +80,7 @@ class SqliteStore implements Store {
     this.submission = new Submission(outbox);
     this.intake = new Intake(outbox);
     this.storefronts = new Storefronts(outbox);
-    this.operator = new SqliteOperator(outbox);
+    this.operator = new Operator(outbox);
     this.times = new StoredTimes(database);
     this.sealing = new Sealing(outbox);
     this.codeReads = new CodeReads(outbox);

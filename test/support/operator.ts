@@ -3,7 +3,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { EntryActionName } from '../../src/core/entry/states.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/operator.ts';
+import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/entry-command.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 
 export const settlementDelayEndMs = 120_000;

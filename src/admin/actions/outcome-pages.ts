@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { mostInRun, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
-import type { BulkResult } from '../../store/operator/operator.ts';
+import type { BulkResult } from '../../store/operator/entry-command.ts';
 import type { OrderDetail } from '../../store/read/order-detail.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { BulkPreview } from '../bulk-run.ts';

@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { acknowledgedAtOnce, type Acknowledged } from '../../store/operator/operator.ts';
+import { acknowledgedAtOnce } from '../../core/operator/operator-command.ts';
+import type { Acknowledged } from '../../store/operator/acknowledgements.ts';
 import type { AttentionFilter } from '../../store/read/attention.ts';
 import { nearestName } from '../../core/nearest-name.ts';
 import { attentionTable } from '../attention-table.ts';

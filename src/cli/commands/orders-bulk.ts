@@ -3,7 +3,7 @@ import { previewBulk, runBulk, type BulkPreview } from '../../admin/bulk-run.ts'
 import { mostInRun, statesFor, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { BulkResult } from '../../store/operator/operator.ts';
+import type { BulkResult } from '../../store/operator/entry-command.ts';
 import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';

@@ -25,6 +25,9 @@ export type BulkAction = (typeof bulkActions)[number];
 export const mostInRun = 1000;
 export const mostInStep = 100;
 
+/** At most this many rows of the attention list are acknowledged in one step. */
+export const acknowledgedAtOnce = 1000;
+
 /** Which entries: those that fit everything that is given. */
 const bulkFilterSchema = z.strictObject({
   state: z.enum(entryStates).optional(),

@@ -1,93 +1,97 @@
 import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
+import { acknowledgedAtOnce } from '../../core/operator/operator-command.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import type { Sqlite } from '../sqlite/database.ts';
-import { purchaseFactsOf } from '../submission/after-loss.ts';
+import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
+import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { readSomeAttention, type Attention } from '../read/attention.ts';
-import { recordAudit } from '../sqlite/audit.ts';
-import { acknowledgedAtOnce, type Acknowledged, type AcknowledgeRequest } from './operator.ts';
+import { purchaseFactsOf } from '../submission/after-loss.ts';
 
-type Refusal = Acknowledged['refused'][number];
+export interface AcknowledgeRequest extends AuditedRequest {
+  readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
+}
 
-/** Ends rows of the attention list. Every method is called inside a transaction. */
-export class Acknowledgements {
-  readonly #database: Sqlite;
-  readonly #entry;
-  readonly #updates;
+export interface Acknowledged {
+  /** The ids of the rows that left the list. */
+  readonly acknowledged: readonly string[];
+  /** Of the ids that were named, those that cannot be acknowledged. */
+  readonly refused: readonly Refusal[];
+}
 
-  constructor(database: Sqlite) {
-    this.#database = database;
-    this.#entry = database.prepare<[string], EntryRow & { same_as: number | null }>(
-      'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
-    );
-    const prepare = (table: string, key: string) =>
-      database.prepare<{ nowMs: number; key: string }>(`UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`);
-    this.#updates = new Map([
-      ['entry', prepare('entries', 'reference = :key')],
-      ['line', prepare('rejections', 'id = CAST(:key AS INTEGER)')],
-      ['file', prepare('files', 'id = :key')],
-      ['csv', prepare('csv_files', 'file_id = :key')],
-      [
-        'delivery',
-        prepare('deliveries', "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)"),
-      ],
-    ]);
-  }
+interface Refusal {
+  readonly id: string;
+  readonly code: 'REFUSED' | 'NOT_FOUND';
+  readonly message: string;
+  /** What can be done instead. */
+  readonly hint: string;
+}
 
-  acknowledge(request: AcknowledgeRequest): Acknowledged {
-    const { which } = request;
-    const found = readSomeAttention(this.#database, acknowledgedAtOnce, {
-      ...which,
-      ...(which.ids === undefined ? { canAcknowledge: true } : {}),
+const findEntry = statementOf<[string], EntryRow & { same_as: number | null }>(
+  'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+);
+const updateOf = (table: string, key: string) =>
+  statementOf<{ nowMs: number; key: string }, never>(`UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`);
+const updates = new Map([
+  ['entry', updateOf('entries', 'reference = :key')],
+  ['line', updateOf('rejections', 'id = CAST(:key AS INTEGER)')],
+  ['file', updateOf('files', 'id = :key')],
+  ['csv', updateOf('csv_files', 'file_id = :key')],
+  [
+    'delivery',
+    updateOf('deliveries', "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)"),
+  ],
+]);
+
+/** Ends rows of the attention list. Called inside a transaction. */
+export function acknowledge(database: Sqlite, request: AcknowledgeRequest): Acknowledged {
+  const { which } = request;
+  const found = readSomeAttention(database, acknowledgedAtOnce, {
+    ...which,
+    ...(which.ids === undefined ? { canAcknowledge: true } : {}),
+  });
+  const rows = found.filter((row) => row.canAcknowledge);
+  for (const row of rows) endRow(database, row, request);
+  const ended = new Set(rows.map(({ id }) => id));
+  const others = (which.ids ?? []).filter((id) => !ended.has(id));
+  return { acknowledged: [...ended], refused: others.map((id) => refusalOf(database, id, found)) };
+}
+
+function endRow(database: Sqlite, row: Attention, request: AcknowledgeRequest): void {
+  const { id, kind, code, source, orderId, lineId, since } = row;
+  // The id of a row that is no entry is its kind and its key.
+  const colon = id.indexOf(':');
+  const [table, key] = row.reference === null ? [id.slice(0, colon), id.slice(colon + 1)] : ['entry', id];
+  const update = updates.get(table);
+  assert(update !== undefined, `${id} is of a kind that can be acknowledged`);
+  assert(update(database).run({ key, nowMs: request.nowMs }).changes === 1, `${id} is one row`);
+  // The decisions about an order are found by its id.
+  const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
+  const detail = { id, kind, code, line_id: lineId, since };
+  recordAudit(database, { ...request, action: 'acknowledge', subject, detail });
+}
+
+function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): Refusal {
+  const row = found.find((it) => it.id === id);
+  const entry = findEntry(database).get(id);
+  if (entry !== undefined) {
+    const { state } = entry;
+    const actions = allowedActions({
+      state,
+      mayBeBought: mayBeBought(purchaseFactsOf(database, entry)),
+      heldFrom: entry.held_from,
+      replaced: entry.replaced === 1,
+      hasOtherId: entry.same_as !== null,
+      unitsMissing: entry.units_missing,
     });
-    const rows = found.filter((row) => row.canAcknowledge);
-    for (const row of rows) this.#end(row, request);
-    const ended = new Set(rows.map(({ id }) => id));
-    const others = (which.ids ?? []).filter((id) => !ended.has(id));
-    return { acknowledged: [...ended], refused: others.map((id) => this.#refusalOf(id, found)) };
+    const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
+    const hint =
+      actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.map(commandOf).join(', ')}`;
+    return { id, code: 'REFUSED', message: `${id} is ${state} and ${why}: it cannot be acknowledged`, hint };
   }
-
-  #end(row: Attention, request: AcknowledgeRequest): void {
-    const { id, kind, code, source, orderId, lineId, since } = row;
-    // The id of a row that is no entry is its kind and its key.
-    const colon = id.indexOf(':');
-    const [table, key] = row.reference === null ? [id.slice(0, colon), id.slice(colon + 1)] : ['entry', id];
-    const update = this.#updates.get(table);
-    assert(update !== undefined, `${id} is of a kind that can be acknowledged`);
-    assert(update.run({ key, nowMs: request.nowMs }).changes === 1, `${id} is one row`);
-    // The decisions about an order are found by its id.
-    const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
-    recordAudit(this.#database, {
-      ...request,
-      action: 'acknowledge',
-      subject,
-      detail: { id, kind, code, line_id: lineId, since },
-    });
+  if (row !== undefined) {
+    return { id, code: 'REFUSED', message: `${id} needs a decision: it cannot be acknowledged`, hint: row.whatToDo };
   }
-
-  #refusalOf(id: string, found: readonly Attention[]): Refusal {
-    const row = found.find((it) => it.id === id);
-    const entry = this.#entry.get(id);
-    if (entry !== undefined) {
-      const { state } = entry;
-      const actions = allowedActions({
-        state,
-        mayBeBought: mayBeBought(purchaseFactsOf(this.#database, entry)),
-        heldFrom: entry.held_from,
-        replaced: entry.replaced === 1,
-        hasOtherId: entry.same_as !== null,
-        unitsMissing: entry.units_missing,
-      });
-      const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
-      const hint =
-        actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.map(commandOf).join(', ')}`;
-      return { id, code: 'REFUSED', message: `${id} is ${state} and ${why}: it cannot be acknowledged`, hint };
-    }
-    if (row !== undefined) {
-      return { id, code: 'REFUSED', message: `${id} needs a decision: it cannot be acknowledged`, hint: row.whatToDo };
-    }
-    const hint = '`order-sync queue status` shows what is in it, each with its id';
-    return { id, code: 'NOT_FOUND', message: `Nothing in the attention list is called "${id}"`, hint };
-  }
+  const hint = '`order-sync queue status` shows what is in it, each with its id';
+  return { id, code: 'NOT_FOUND', message: `Nothing in the attention list is called "${id}"`, hint };
 }

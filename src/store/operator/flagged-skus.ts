@@ -1,5 +1,6 @@
 import { insertLines } from '../intake/new-lines.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseOf } from '../../core/order/purchase.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
 import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
@@ -14,8 +15,13 @@ import {
 import { holdEntry } from '../submission/entry-changes.ts';
 import { columnOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import { recordAudit } from '../sqlite/audit.ts';
-import type { TakeFlaggedRequest } from './operator.ts';
+import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+
+export interface TakeFlaggedRequest extends AuditedRequest {
+  /** Names the flag in the attention list. */
+  readonly id: string;
+  readonly line: AcceptableLine;
+}
 
 /** A line of an order that is kept, as far as it is compared. */
 interface KeptLine {

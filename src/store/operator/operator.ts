@@ -1,119 +1,140 @@
-import type { EntryState } from '../../core/entry/states.ts';
-import type { Family } from '../../core/order/purchase.ts';
-import type { AfterLossRequest } from '../submission/after-loss.ts';
-import type { AuditedRequest } from '../sqlite/audit.ts';
-import type { AcceptableLine } from '../../core/order/order-request.ts';
+import { scopeFrom, readScope } from '../../core/scopes/scope.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
-import type { Redelivery } from '../results/redelivery.ts';
-import type { AttentionFilter } from '../read/attention.ts';
-import type { BulkAction, BulkFilter } from '../../core/operator/operator-command.ts';
-import type { EntryAction } from '../../core/operator/operator-decision.ts';
+import { redeliver, type Redelivery } from '../results/redelivery.ts';
+import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { beginAfterLoss, type AfterLossRequest } from '../submission/after-loss.ts';
+import { connectorUnproven, proveConnector } from '../submission/connector-canary.ts';
+import { endPauseByPerson, pauseByPerson, readPause, readPauses, type Pause } from '../submission/pauses.ts';
+import { acknowledge, type Acknowledged, type AcknowledgeRequest } from './acknowledgements.ts';
+import {
+  actInBulk,
+  actOnEntry,
+  type BulkCommand,
+  type BulkResult,
+  type EntryCommand,
+  type EntryCommandResult,
+} from './entry-command.ts';
+import { takeFlagged, type TakeFlaggedRequest } from './flagged-skus.ts';
 
 /** The decisions of people. Each decision leaves an audit entry in the same transaction. */
-export interface Operator {
+export class Operator {
+  readonly #outbox: Outbox;
+  readonly #database: Sqlite;
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+    this.#database = outbox.database;
+  }
+
+  /** Checks what is asked, and does it in one transaction. */
+  #step<Request extends AuditedRequest, Result>(given: Request, step: (request: Request) => Result): Result {
+    const request = checkedAuditedRequest(given);
+    return inTransaction(this.#database, () => step(request));
+  }
+
   /**
    * Performs a command for one entry.
    * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
    */
-  actOnEntry(command: EntryCommand): Promise<EntryCommandResult>;
+  async actOnEntry(given: EntryCommand): Promise<EntryCommandResult> {
+    return this.#step(given, (command) => actOnEntry(this.#outbox, command));
+  }
+
   /**
    * Performs a command for some entries in one step, each as `actOnEntry` does, with its own audit entry. An entry that does
    * not fit the filter any more, or that refuses the command, is left as it is and reported.
    * @throws OrderSyncError INVALID_INPUT
    */
-  actInBulk(command: BulkCommand): Promise<BulkResult>;
+  async actInBulk(given: BulkCommand): Promise<BulkResult> {
+    return this.#step(given, (command) => actInBulk(this.#outbox, command));
+  }
+
   /**
    * Orders a line of a shop that was flagged because of its SKU, and of which nothing was bought.
    * @throws OrderSyncError INVALID_INPUT, NOT_FOUND, REFUSED when the shop's order has another line there now
    */
-  takeFlagged(request: TakeFlaggedRequest): Promise<AcceptedLine>;
+  async takeFlagged(given: TakeFlaggedRequest): Promise<AcceptedLine> {
+    return this.#step(given, (request) => takeFlagged(this.#outbox, request));
+  }
+
   /**
    * Ends rows of the attention list in which nothing is open any more: those with these ids, or the next ones that a
    * filter finds. All in one step, each with its audit entry.
    * @throws OrderSyncError INVALID_INPUT
    */
-  acknowledge(request: AcknowledgeRequest): Promise<Acknowledged>;
+  async acknowledge(given: AcknowledgeRequest): Promise<Acknowledged> {
+    return this.#step(given, (request) => acknowledge(this.#database, request));
+  }
+
   /**
    * Has results delivered again, some in one step. Nothing is bought.
    * @returns how many are due now, and where the next step continues; null: there is none
    * @throws OrderSyncError INVALID_INPUT
    */
-  redeliver(
-    request: AuditedRequest & { which: Redelivery; afterId: number },
-  ): Promise<{ readonly due: number; readonly nextId: number | null }>;
+  async redeliver(
+    given: AuditedRequest & { which: Redelivery; afterId: number },
+  ): Promise<{ readonly due: number; readonly nextId: number | null }> {
+    return this.#step(given, (request) => {
+      const { which, afterId, nowMs } = request;
+      const done = redeliver(this.#outbox, which, afterId, nowMs);
+      const { source, orderId } = which;
+      const subject = source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
+      const detail = { ...which, after_id: afterId, due: done.due };
+      if (done.due > 0) recordAudit(this.#database, { ...request, action: 'redeliver', subject, detail });
+      return done;
+    });
+  }
+
   /**
    * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends then.
    * @throws OrderSyncError INVALID_INPUT, REFUSED when a person paused it already
    */
-  pauseScope(pause: AuditedRequest & { scope: string }): Promise<void>;
+  async pauseScope(given: AuditedRequest & { scope: string }): Promise<void> {
+    this.#step(given, (request) => {
+      const { scope } = request;
+      readScope(scope);
+      const before = readPause(this.#database, scope);
+      if (!pauseByPerson(this.#database, request)) {
+        throw new OrderSyncError('REFUSED', `${scope} is paused already, by ${before?.openedBy}`, {
+          hint: 'resume it with `order-sync queue resume`',
+        });
+      }
+      const detail = { before, after: readPause(this.#database, scope) };
+      recordAudit(this.#database, { ...request, action: 'pause', subject: scope, detail });
+    });
+  }
+
   /** @throws OrderSyncError INVALID_INPUT, REFUSED when it is not paused */
-  resumeScope(resume: AuditedRequest & { scope: string }): Promise<void>;
+  async resumeScope(given: AuditedRequest & { scope: string }): Promise<void> {
+    this.#step(given, (request) => {
+      const { scope, nowMs } = request;
+      readScope(scope);
+      const before = readPause(this.#database, scope);
+      if (!endPauseByPerson(this.#database, scope)) {
+        const paused = readPauses(this.#database).map((pause) => pause.scope);
+        throw new OrderSyncError('REFUSED', `${scope} is not paused`, {
+          hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
+        });
+      }
+      this.#liftCanary(before, nowMs);
+      recordAudit(this.#database, { ...request, action: 'resume', subject: scope, detail: { before, after: null } });
+    });
+  }
+
+  /** Who resumes a family that waits for its first delivered order takes the connector for right. */
+  #liftCanary(pause: Pause | null, nowMs: number): void {
+    const scope = pause?.reason === connectorUnproven ? scopeFrom(pause.scope) : null;
+    if (scope?.kind === 'family') proveConnector(this.#database, scope.family, nowMs);
+  }
+
   /**
    * This outbox replaces one that was lost, or is an older copy of it: the worker looks up every open entry, and every
    * entry that arrives until `untilMs`, before it sends it.
    */
-  beginAfterLoss(request: AfterLossRequest): Promise<void>;
-}
-
-/** At most this many rows are acknowledged in one step. */
-export const acknowledgedAtOnce = 1000;
-
-export interface TakeFlaggedRequest extends AuditedRequest {
-  /** Names the flag in the attention list. */
-  readonly id: string;
-  readonly line: AcceptableLine;
-}
-
-export interface AcknowledgeRequest extends AuditedRequest {
-  readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
-}
-
-export interface Acknowledged {
-  /** The ids of the rows that left the list. */
-  readonly acknowledged: readonly string[];
-  /** The named ids that cannot be acknowledged. */
-  readonly refused: readonly {
-    readonly id: string;
-    readonly code: 'REFUSED' | 'NOT_FOUND';
-    readonly message: string;
-    /** The next step of the person. */
-    readonly hint: string;
-  }[];
-}
-
-export interface EntryCommand extends AuditedRequest {
-  readonly reference: string;
-  readonly order: EntryAction;
-  /** The clock of the machine, and the run of it in which that means something. */
-  readonly nowMono: number;
-  readonly bootId: string | null;
-  /** After this long since the first send a reference is not sent again, in ms. */
-  readonly referenceExpiryMs: number;
-  /** Families whose orders the API can be asked for. */
-  readonly lookupFamilies: readonly Family[];
-}
-
-/** The same action for at most `mostInStep` entries that a filter found. */
-export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
-  readonly references: readonly string[];
-  readonly order: BulkAction;
-  readonly which: BulkFilter;
-}
-
-export interface BulkResult {
-  readonly changed: readonly string[];
-  readonly refused: readonly {
-    readonly reference: string;
-    readonly message: string;
-    /** The next step of the person. */
-    readonly hint: string;
-  }[];
-}
-
-export interface EntryCommandResult {
-  readonly reference: string;
-  readonly before: EntryState;
-  readonly after: EntryState;
-  /** The reference of the replacement, when the entry was re-ordered. */
-  readonly newReference: string | null;
+  async beginAfterLoss(request: AfterLossRequest): Promise<void> {
+    beginAfterLoss(this.#database, request);
+  }
 }

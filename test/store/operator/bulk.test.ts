@@ -8,7 +8,7 @@ import {
 } from '../../../src/core/operator/operator-command.ts';
 import { allowedActions } from '../../../src/core/entry/states.ts';
 import { previewBulk, runBulk } from '../../../src/admin/bulk-run.ts';
-import type { BulkResult } from '../../../src/store/operator/operator.ts';
+import type { BulkResult } from '../../../src/store/operator/entry-command.ts';
 import { close, emptyBalance, line, Outbox } from '../../support/outbox.ts';
 import {
   act,

@@ -1,0 +1,212 @@
+import type { Unit } from '../../core/answers/order-answer.ts';
+import type { EntryState } from '../../core/entry/states.ts';
+import type { BulkAction, BulkFilter } from '../../core/operator/operator-command.ts';
+import { decideAction, type EntryAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
+import { familyOf, type Family } from '../../core/order/purchase.ts';
+import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import { stillFitting } from '../read/bulk-entries.ts';
+import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import { purchaseFactsOf } from '../submission/after-loss.ts';
+import { applyCommand } from '../submission/entry-changes.ts';
+import { entryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
+import { reorder } from '../submission/replacements.ts';
+import { settlementDelayLeftOf } from '../submission/settlement-delays.ts';
+import { liftShopHold, makeOwnPurchase, whyVanished } from '../submission/shop-holds.ts';
+
+export interface EntryCommand extends AuditedRequest {
+  readonly reference: string;
+  readonly order: EntryAction;
+  /** The clock of the machine, and the run of it in which that means something. */
+  readonly nowMono: number;
+  readonly bootId: string | null;
+  /** After this long since the first send a reference is not sent again, in ms. */
+  readonly referenceExpiryMs: number;
+  /** Families whose orders the API can be asked for. */
+  readonly lookupFamilies: readonly Family[];
+}
+
+export interface EntryCommandResult {
+  readonly reference: string;
+  readonly before: EntryState;
+  readonly after: EntryState;
+  /** The reference of the replacement, when the entry was re-ordered. */
+  readonly newReference: string | null;
+}
+
+/** The same action for at most `mostInStep` entries that a filter found. */
+export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
+  readonly references: readonly string[];
+  readonly order: BulkAction;
+  readonly which: BulkFilter;
+}
+
+export interface BulkResult {
+  readonly changed: readonly string[];
+  readonly refused: readonly {
+    readonly reference: string;
+    readonly message: string;
+    /** What can be done instead. */
+    readonly hint: string;
+  }[];
+}
+
+const findEntry = statementOf<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?');
+const findOtherPart = columnOf<[number, number], number>(
+  'SELECT 1 FROM entries WHERE line_id = ? AND replaced = 0 AND id <> ?',
+);
+const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
+const findOtherId = columnOf<[number], number>('SELECT 1 FROM lines WHERE id = ? AND same_as IS NOT NULL');
+
+/**
+ * Reads, judges, writes and records the decision of a person about an entry. Called inside a transaction. A refusal leaves
+ * everything as it was.
+ */
+export function actOnEntry(
+  outbox: Outbox,
+  command: EntryCommand & { readonly inBulk?: BulkFilter },
+): EntryCommandResult {
+  const { database } = outbox;
+  const { reference, order, nowMs, inBulk } = command;
+  const row = findEntry(database).get(reference);
+  if (row === undefined) {
+    throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
+      hint: 'look for it with `order-sync orders list --search`',
+    });
+  }
+  const verdict = decideAction(factsOf(outbox, row, command), order, command);
+  if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
+  const { move } = verdict;
+  // A held entry shows why it is held.
+  const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
+  const as = order.action === 'reorder' ? (order.as ?? null) : null;
+  if (as !== null) requireWholeLine(database, row);
+  const newReference = move.reorders ? reorder(outbox, row, as, nowMs) : null;
+  const resolvedBy = order.action === 'resolve' ? command.actor : null;
+  if (!move.reorders) applyCommand(outbox, row, { ...move, reviewReason, resolvedBy }, nowMs);
+  if (order.action === 'release') liftShopHold(database, row);
+  const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
+  for (const { reference: subject } of isOwn ? makeOwnPurchase(outbox, row, nowMs) : []) {
+    const held = { reason: whyVanished, action: 'hold', subject, detail: { instead: reference } };
+    recordAudit(database, { ...command, ...held });
+  }
+  if (order.action === 'resolve') {
+    rememberEsims(database, row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
+  }
+  recordAudit(database, {
+    ...command,
+    action: order.action,
+    subject: reference,
+    detail: {
+      before: auditedFields(row),
+      after: auditedFields(findEntry(database).get(reference) ?? row),
+      ...(order.action === 'resolve' ? auditedResolution(order) : {}),
+      ...(newReference === null ? {} : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
+      ...(inBulk === undefined ? {} : { in_bulk: inBulk }),
+    },
+  });
+  return { reference, before: row.state, after: move.state, newReference };
+}
+
+/**
+ * Acts on one entry after the other. A refusal changes nothing, so the others are not concerned; any other error ends the
+ * step. Called inside a transaction.
+ */
+export function actInBulk(outbox: Outbox, { references, order, which, ...command }: BulkCommand): BulkResult {
+  const fitting = stillFitting(outbox.database, order, which, references);
+  const changed: string[] = [];
+  const refused: BulkResult['refused'][number][] = [];
+  for (const reference of references) {
+    try {
+      if (!fitting.has(reference)) throw notFitting(outbox.database, reference);
+      actOnEntry(outbox, { ...command, reference, order: { action: order }, inBulk: which });
+      changed.push(reference);
+    } catch (error) {
+      if (!hasCode(error, 'REFUSED')) throw error;
+      refused.push({ reference, message: error.message, hint: error.hint ?? '' });
+    }
+  }
+  return { changed, refused };
+}
+
+/** Somebody or the worker changed the entry after the filter found it. */
+function notFitting(database: Sqlite, reference: string): OrderSyncError {
+  const state = findEntry(database).get(reference)?.state;
+  const why = state === undefined ? 'is not in the outbox' : `is ${state} now, or has changed since it was found`;
+  return new OrderSyncError('REFUSED', `${reference} ${why}`, { hint: 'look again which entries the filter finds' });
+}
+
+/** Another request takes the place of what the whole line ordered, not of a part of it. */
+function requireWholeLine(database: Sqlite, row: EntryRow): void {
+  if (findOtherPart(database).get(row.line_id, row.id) === undefined) return;
+  throw new OrderSyncError('REFUSED', `${row.reference} is a part of a line that was ordered in parts`, {
+    hint: 'order the rest of the line under a new line id, then end this row with `orders ack`',
+  });
+}
+
+/** The order of an eSIM answers for its cancel, so what the API said about it is never replaced. */
+function rememberEsims(database: Sqlite, row: EntryRow, iccids: readonly string[]): void {
+  for (const iccid of iccids) {
+    const owner = entryOfEsim(database, iccid);
+    if (owner !== undefined && owner.id !== row.id) {
+      throw new OrderSyncError('REFUSED', `The eSIM ${iccid} came with the order ${owner.reference}`, {
+        hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',
+      });
+    }
+    rememberEsim(database, iccid, row.id);
+  }
+}
+
+/** The eSIMs among the units of an order. */
+function iccidsOf(row: EntryRow, units: readonly Unit[] | null): readonly string[] {
+  if (row.operation !== 'esim_order') return [];
+  return (units ?? []).flatMap(({ iccid }) => iccid ?? []);
+}
+
+function factsOf(outbox: Outbox, row: EntryRow, command: EntryCommand): OperatorFacts {
+  const { database } = outbox;
+  const isOriginKnown = row.operation !== 'esim_cancel' || originOf(database, row) !== null;
+  return {
+    ...purchaseFactsOf(database, row),
+    reference: row.reference,
+    operation: row.operation,
+    heldFrom: row.held_from,
+    replaced: row.replaced === 1,
+    unitsMissing: row.units_missing,
+    nextStep: row.next_step,
+    dueAtMs: row.due_at_ms,
+    settlementDelayEndMs: row.settlement_delay_end_ms,
+    settlementDelayLeftMs: settlementDelayLeftOf(outbox, row, command),
+    notAfterMs: row.not_after_ms,
+    units: outbox.units.of(row),
+    variant: row.variant,
+    plan: row.plan,
+    quantity: row.quantity,
+    reviewReason: row.review_reason,
+    hasOtherId: findOtherId(database).get(row.line_id) !== undefined,
+    callOpen: findOpenCall(database).get(row.id) !== undefined,
+    canLookUp: command.lookupFamilies.includes(familyOf(row.operation)) && isOriginKnown,
+  };
+}
+
+/** The fields of a resolution that the audit log keeps: never a code. */
+function auditedResolution({ as, note, iccids = [], units }: Extract<EntryAction, { action: 'resolve' }>): object {
+  return { as, note, iccids, units_entered: units?.length ?? null };
+}
+
+/** The fields of an entry that the audit log keeps, before and after a command. */
+function auditedFields(row: EntryRow): Record<string, unknown> {
+  return {
+    state: row.state,
+    next_step: row.next_step,
+    due_at_ms: row.due_at_ms,
+    outcome_unknown: row.outcome_unknown === 1,
+    held_from: row.held_from,
+    replaced: row.replaced === 1,
+    order_number: row.order_number,
+    error_code: row.error_code,
+    review_reason: row.review_reason,
+  };
+}

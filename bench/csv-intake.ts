@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { pino } from 'pino';
 import { FolderIntake } from '../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../src/ops/system-clock.ts';
-import { openStore } from '../src/store/sqlite-store.ts';
+import { openStore } from '../src/store/store.ts';
 import { withFolder } from './support/folder.ts';
 import { goal, median, type Row } from './support/row.ts';
 import { csvOf } from './support/worker.ts';

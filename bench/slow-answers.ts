@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { withoutAnswer, type Outcome } from '../src/core/answers/outcome.ts';
 import { usualTries } from '../src/core/decision/settlement.ts';
-import { openStore } from '../src/store/sqlite-store.ts';
+import { openStore } from '../src/store/store.ts';
 import { BudgetGate } from '../src/submit/budget-gate.ts';
 import { Dispatcher } from '../src/submit/dispatcher.ts';
 import { LookupCheck } from '../src/submit/lookup-check.ts';

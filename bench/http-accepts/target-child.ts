@@ -10,7 +10,7 @@ import { ConnectionGuard } from '../../src/ops/connection-guard.ts';
 import { startWebhookServer } from '../../src/intake/http/webhook-server.ts';
 import { createLogger } from '../../src/ops/logger.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
+import { openStore } from '../../src/store/store.ts';
 
 /** The target of the orders, in a process of its own: our intake, or another route of the same server. */
 const start = z.object({

@@ -4,7 +4,7 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
+import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';

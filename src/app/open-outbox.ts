@@ -7,7 +7,7 @@ import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
 import { folderSinkName } from '../store/results/due-results.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
-import { openStore } from '../store/sqlite-store.ts';
+import { openStore } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 
 /**

@@ -1,23 +1,62 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { ReferenceNamespace } from '../core/order/reference.ts';
+import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
-import type { Alerts } from './alerts/alerts.ts';
-import type { Intake } from './intake/intake.ts';
-import type { Operator } from './operator/operator.ts';
-import type { OutboxReader } from './read/outbox-reader.ts';
-import type { Results } from './results/results.ts';
-import type { CodeReads } from './sealing/code-reads.ts';
-import type { CodeRetention } from './sealing/code-retention.ts';
-import type { Sealing } from './sealing/sealing.ts';
-import type { Storefronts } from './storefronts/storefronts.ts';
-import type { Submission } from './submission/submission.ts';
-import type { UpkeepResults } from './sqlite/upkeep-results.ts';
-import type { StoredTimes } from './time/stored-times.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { Alerts } from './alerts/alerts.ts';
+import { Intake } from './intake/intake.ts';
+import { Operator } from './operator/operator.ts';
+import { OutboxReader } from './read/outbox-reader.ts';
+import { Results } from './results/results.ts';
+import { checkSealKeys } from './sealing/check-seal-keys.ts';
+import { CodeReads } from './sealing/code-reads.ts';
+import { CodeRetention } from './sealing/code-retention.ts';
+import { Sealing } from './sealing/sealing.ts';
+import {
+  fileIdentity,
+  inTransaction,
+  openDatabase,
+  statementOf,
+  type InitPolicy,
+  type Sqlite,
+} from './sqlite/database.ts';
+import { diskError, DiskReserve, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
+import { countNewEntries } from './sqlite/entry-counts.ts';
+import { checkStamp } from './sqlite/meta.ts';
+import { migrate } from './sqlite/migrate.ts';
+import type { Outbox, ResultSink } from './sqlite/outbox.ts';
+import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
+import { SealedUnits } from './sqlite/sealed-units.ts';
+import { UpkeepResults } from './sqlite/upkeep-results.ts';
+import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
+import { Storefronts } from './storefronts/storefronts.ts';
+import { Submission } from './submission/submission.ts';
+import { StoredTimes } from './time/stored-times.ts';
+
+export interface StoreOptions {
+  readonly path: string;
+  readonly init: InitPolicy;
+  readonly namespace: ReferenceNamespace;
+  /** The upstream the references go to: an origin, or `sandbox`. */
+  readonly upstream: string;
+  readonly sinks: readonly ResultSink[];
+  /** The keys that seal delivered units; absent or empty: units are stored in clear. */
+  readonly sealKeys?: readonly SealKey[];
+  /** With less free space on the disk of the database, new orders are refused. Default: none is kept free. */
+  readonly minFreeBytes?: () => number;
+}
+
+const insertIncarnation = statementOf<{ bootId: string | null; version: string; nowMs: number }, never>(
+  'INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)',
+);
+const endIncarnation = statementOf<[number, number], never>('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?');
 
 /**
- * The outbox, by role. Each method of a role is a whole business step: one transaction, which is on disk when its
- * promise resolves. A step that fails leaves nothing behind. All roles but the reader are asynchronous, so that a store
- * on a server can implement them.
+ * The outbox in one SQLite file, by role, with this process as its only writer. Each method of a role is a whole business
+ * step: one transaction, which is on disk when its promise resolves. A step that fails leaves nothing behind.
  */
-export interface Store {
+export class Store {
   readonly intake: Intake;
   readonly storefronts: Storefronts;
   readonly submission: Submission;
@@ -30,19 +69,116 @@ export interface Store {
   readonly alerts: Alerts;
   readonly upkeep: UpkeepResults;
   readonly read: OutboxReader;
+  readonly #path: string;
+  readonly #database: Sqlite;
+  readonly #lock: WriterLock;
+  readonly #identity: string;
+
+  constructor(database: Sqlite, lock: WriterLock, keys: SealKeys, options: StoreOptions) {
+    const outbox: Outbox = {
+      database,
+      namespace: options.namespace,
+      units: new SealedUnits(keys),
+      sandbox: options.upstream === 'sandbox',
+      reserve: new DiskReserve(options.path, options.minFreeBytes ?? (() => 0)),
+      sinks: options.sinks,
+      delaysAreOfThisRun: false,
+    };
+    this.#path = options.path;
+    this.#database = database;
+    this.#lock = lock;
+    this.#identity = fileIdentity(options.path);
+    this.results = new Results(outbox);
+    this.read = new OutboxReader(outbox);
+    this.alerts = new Alerts(database);
+    this.upkeep = new UpkeepResults(database);
+    this.submission = new Submission(outbox);
+    this.intake = new Intake(outbox);
+    this.storefronts = new Storefronts(outbox);
+    this.operator = new Operator(outbox);
+    this.times = new StoredTimes(database);
+    this.sealing = new Sealing(outbox);
+    this.codeReads = new CodeReads(outbox);
+    this.codeRetention = new CodeRetention(outbox);
+  }
+
   /** Records a run of the worker; returns its id. */
-  beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;
-  endIncarnation(id: number, nowMs: number): Promise<void>;
+  async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {
+    return inTransaction(this.#database, () => Number(insertIncarnation(this.#database).run(run).lastInsertRowid));
+  }
+
+  async endIncarnation(id: number, nowMs: number): Promise<void> {
+    inTransaction(this.#database, () => endIncarnation(this.#database).run(nowMs, id));
+  }
+
   /**
    * How far this outbox has come, as it is on disk now. `replaced`: the same of the lost outbox whose place it has taken; null
    * if there was none, or if it is not known.
    */
-  progress(): Promise<OutboxProgress & { readonly replaced: OutboxProgress | null }>;
+  async progress(): Promise<OutboxProgress & { readonly replaced: OutboxProgress | null }> {
+    return readProgress(this.#database);
+  }
+
   /** Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be recorded. */
-  freeBytes(): Promise<number>;
+  async freeBytes(): Promise<number> {
+    return freeBytesOf(dirname(this.#path));
+  }
+
   /** How large the database and its write-ahead log are on the disk, in bytes. */
-  fileSizes(): Promise<{ readonly databaseBytes: number; readonly walBytes: number }>;
-  /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
-  checkHealth(): Promise<void>;
-  close(): Promise<void>;
+  async fileSizes(): Promise<{ readonly databaseBytes: number; readonly walBytes: number }> {
+    return { databaseBytes: sizeOf(this.#path), walBytes: sizeOf(`${this.#path}-wal`) };
+  }
+
+  /** Throws when the file on disk is not the one that was opened. */
+  async checkHealth(): Promise<void> {
+    const found = fileIdentity(this.#path);
+    if (found === this.#identity) return;
+    throw new OrderSyncError(
+      'DATABASE_REPLACED',
+      `The database file ${this.#path} was ${found === 'missing' ? 'removed' : 'replaced'} while the worker had it open`,
+      { hint: 'what is written now would be lost: the worker stops; put the file back and start it again' },
+    );
+  }
+
+  async close(): Promise<void> {
+    if (!this.#database.open) return;
+    try {
+      this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      // Without space, what was committed stays in the WAL file: the next start reads it there.
+      if (!isDiskFailure(error)) throw error;
+    }
+    this.#database.close();
+    this.#lock.release();
+  }
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/**
+ * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.
+ * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE,
+ *   UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED, DISK_FULL
+ */
+export function openStore(options: StoreOptions): Store {
+  let database: Sqlite | null = null;
+  let lock: WriterLock | null = null;
+  try {
+    database = openDatabase(options.path, options.init);
+    lock = takeWriterLock(options.path);
+    migrate(database);
+    checkStamp(database, options);
+    const opened = database;
+    inTransaction(opened, () => {
+      makeDatabaseIdOnce(opened);
+      countNewEntries(opened);
+    });
+    const keys = new SealKeys(options.sealKeys ?? []);
+    checkSealKeys(opened, keys);
+    return new Store(opened, lock, keys, options);
+  } catch (error) {
+    database?.close();
+    lock?.release();
+    throw isDiskFailure(error) || isOutOfSpace(error) ? diskError(error, options.path) : error;
+  }
 }

@@ -4,7 +4,7 @@ import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
+import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { OpenAttempt } from '../../src/store/submission/attempt.ts';
 import { nowMs, type Installation } from './installation.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WriteBack } from '../../src/results/write-back.ts';
 import { FolderSink, ResultFolder } from '../../src/results/result-folder.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
+import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { redeliver } from '../support/redeliver.ts';
 

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
-import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
+import { openStore, type StoreOptions } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { closeKept, connectionTo, forgetConnection, keepOpen, synchronousOf, tapSqlite } from './sqlite-tap.ts';

@@ -7,7 +7,7 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
+import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import { writeNewDatabase } from './new-database.ts';

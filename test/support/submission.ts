@@ -8,7 +8,7 @@ import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
+import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import type { BudgetLimits } from '../../src/submit/settings.ts';

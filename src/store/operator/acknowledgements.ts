@@ -15,7 +15,7 @@ export interface AcknowledgeRequest extends AuditedRequest {
 export interface Acknowledged {
   /** The ids of the rows that left the list. */
   readonly acknowledged: readonly string[];
-  /** Of the ids that were named, those that cannot be acknowledged. */
+  /** The named ids that cannot be acknowledged. */
   readonly refused: readonly Refusal[];
 }
 
@@ -23,7 +23,7 @@ interface Refusal {
   readonly id: string;
   readonly code: 'REFUSED' | 'NOT_FOUND';
   readonly message: string;
-  /** What can be done instead. */
+  /** The next step of the person. */
   readonly hint: string;
 }
 

@@ -48,7 +48,7 @@ export interface BulkResult {
   readonly refused: readonly {
     readonly reference: string;
     readonly message: string;
-    /** What can be done instead. */
+    /** The next step of the person. */
     readonly hint: string;
   }[];
 }

@@ -9,7 +9,7 @@ import { folderSettings } from '../../support/intake-settings.ts';
 import { writeNewDatabase } from '../../support/new-database.ts';
 import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { SkuFile } from '../../../src/storefronts/sku-file.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 /** A clock that a test moves; sleeping on it ends when it is moved far enough, or at once by the signal. */

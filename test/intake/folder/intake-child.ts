@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { folderSettings } from '../../support/intake-settings.ts';
 import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { openStore } from '../../../src/store/store.ts';
 
 /** Takes in all files of ROOT/inbox, or is killed before. Run: node intake-child.ts ROOT */
 const root = process.argv[2] ?? '';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import { limits, token } from './running-intake-config.ts';
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { repeatWhileDiskIsFull } from '../../../src/ops/disk-guard.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { line } from '../../support/outbox.ts';
 import { SmallDisk } from '../../support/small-disk.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrations } from '../../../src/store/sqlite/schema-files.ts';
-import { openStore, type StoreOptions } from '../../../src/store/sqlite-store.ts';
+import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 
 let folder: string;
 let options: StoreOptions;

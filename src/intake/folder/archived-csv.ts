@@ -77,12 +77,12 @@ async function* recordsOf(
     }
   }
   // The rows were checked against the limits when they came in.
-  const dialect = { delimiter, firstLine: 0, limits: { rowBytes: Number.MAX_SAFE_INTEGER } };
+  const dialect = { delimiter, firstLine: 0, rowBytes: Number.MAX_SAFE_INTEGER };
   let nextLine = 1;
-  for await (const { records, quoted } of csvRecords(utf8Pieces(hashed()), dialect)) {
+  for await (const records of csvRecords(utf8Pieces(hashed()), dialect)) {
     yield records.map((cells) => {
       const lineNumber = nextLine;
-      nextLine += linesOf(cells, quoted);
+      nextLine += linesOf(cells);
       return { cells, lineNumber, isBlank: isBlankRecord(cells) };
     });
   }

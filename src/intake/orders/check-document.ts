@@ -4,16 +4,9 @@ import { cellOf, orderKeyOf } from './check-row.ts';
 import type { CsvHeader } from './csv-columns.ts';
 import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
-import { emptyDocument, noOrders, readJsonDocument } from './json-document.ts';
-import { ndjsonLines } from './ndjson-lines.ts';
+import { emptyDocument, ndjsonLines, noOrders, readJsonDocument } from './json-document.ts';
 import { MistakenDocument } from './mistaken-document.ts';
-import {
-  columnRules,
-  type CountedOrders,
-  nothingCounted,
-  type OrderFormat,
-  type ParseOptions,
-} from './parse-options.ts';
+import { type CountedOrders, nothingCounted, type OrderFormat, type ParseOptions } from './parse-options.ts';
 import type { ParseLimits } from './settings.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
@@ -72,7 +65,7 @@ async function countCsv(
   endsWithNewline: () => boolean,
 ): Promise<Counted> {
   const { limits } = options;
-  const orders = new OrderCounts(options.source);
+  const orders = new OrderCounts();
   const mistaken = new MistakenDocument(options);
   let rows = 0;
   let last: CsvRow | null = null;
@@ -82,10 +75,10 @@ async function countCsv(
       delimiter = found;
       mistaken.begin(header);
     };
-    for await (const some of csvRows(utf8Pieces(parts), limits, columnRules(options), onHeader)) {
+    for await (const some of csvRows(utf8Pieces(parts), options, onHeader)) {
       rows = countedRows(rows + some.length, limits);
       for (const row of some) {
-        orders.add(row);
+        orders.add(row, options.source);
         mistaken.check(row);
       }
       last = some.at(-1) ?? last;
@@ -101,26 +94,20 @@ async function countCsv(
 
 /** Counts the rows of each order. */
 class OrderCounts {
-  readonly #defaultSource: string;
-  readonly #rows = new Map<string, number>();
-  readonly #oversized = new Set<string>();
-  readonly #withoutLineId = new Set<string>();
+  readonly #orders = new Map<string, { rows: number; lacksLineId: boolean }>();
 
-  constructor(defaultSource: string) {
-    this.#defaultSource = defaultSource;
-  }
-
-  add(row: CsvRow): void {
-    const key = orderKeyOf(row, this.#defaultSource);
-    const rows = (this.#rows.get(key) ?? 0) + 1;
-    this.#rows.set(key, rows);
-    if (rows > orderLimits.linesPerRequest) this.#oversized.add(key);
-    if (cellOf(row, 'line_id') === undefined) this.#withoutLineId.add(key);
+  add(row: CsvRow, defaultSource: string): void {
+    const key = orderKeyOf(row, defaultSource);
+    const { rows, lacksLineId } = this.#orders.get(key) ?? { rows: 0, lacksLineId: false };
+    this.#orders.set(key, { rows: rows + 1, lacksLineId: lacksLineId || cellOf(row, 'line_id') === undefined });
   }
 
   counted(): CountedOrders {
-    const several = [...this.#withoutLineId].filter((key) => (this.#rows.get(key) ?? 0) > 1);
-    return { oversized: this.#oversized, severalRows: new Set(several) };
+    const orders = [...this.#orders];
+    return {
+      oversized: new Set(orders.flatMap(([key, { rows }]) => (rows > orderLimits.linesPerRequest ? [key] : []))),
+      severalRows: new Set(orders.flatMap(([key, { rows, lacksLineId }]) => (rows > 1 && lacksLineId ? [key] : []))),
+    };
   }
 }
 

@@ -19,10 +19,9 @@ import {
   identityOf,
   shownValue,
 } from './checked-line.ts';
-import type { CsvHeader } from './csv-columns.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
 import type { CountedOrders, ParseOptions } from './parse-options.ts';
-import { type CsvColumn, csvColumns } from './settings.ts';
+import type { CsvColumn } from './settings.ts';
 import { withSku } from './sku-source.ts';
 
 /** Rows with the same key are lines of one order, also where only some of them name the source that the others have. */
@@ -36,65 +35,74 @@ const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
 const onlyLineId = '1';
 
 /**
- * Returns a check for the rows of one document. Successive rows mostly belong to one order, so the fields of the order
- * are checked again only when they change.
+ * Checks the rows of one document. Successive rows mostly belong to one order, so the fields of the order are checked again
+ * only when they change.
  */
-export function rowChecker(
-  options: ParseOptions,
-  { oversized, severalRows }: CountedOrders,
-): (row: CsvRow) => CheckedLine {
-  const { source: defaultSource, skus } = options;
-  let headKey = '';
-  let head: Checked<OrderHead> | null = null;
-  let names: { header: CsvHeader; nameOf: FieldNames } | null = null;
-  const isIn = (orders: ReadonlySet<string>, row: CsvRow): boolean =>
-    orders.size > 0 && orders.has(orderKeyOf(row, defaultSource));
+export class RowChecker {
+  readonly #options: ParseOptions;
+  readonly #counted: CountedOrders;
+  #head: { readonly key: string; readonly checked: Checked<OrderHead> } | null = null;
 
-  return (row) => {
-    const orderId = cellOf(row, 'order_id');
-    const isOneOfSeveral = isIn(severalRows, row);
-    const identify = (): LineIdentity => {
-      const lineId = cellOf(row, 'line_id') ?? (isOneOfSeveral ? undefined : onlyLineId);
-      const sku = skus?.get(cellOf(row, 'sku') ?? '');
-      const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
-      const product = cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid');
-      const read = { source: cellOf(row, 'source'), orderId, lineId, product };
-      return identityOf(read, row.lineNumber, defaultSource);
-    };
+  constructor(options: ParseOptions, counted: CountedOrders) {
+    this.#options = options;
+    this.#counted = counted;
+  }
+
+  check(row: CsvRow): CheckedLine {
+    const { header, cells, lineNumber } = row;
+    const { oversized, severalRows } = this.#counted;
+    const orderKey = orderKeyOf(row, this.#options.source);
+    // Then the row needs a line id.
+    const isOneOfSeveral = severalRows.has(orderKey);
+    const rejected = (problems: readonly Problem[]): CheckedLine =>
+      rejectionOf(this.#identityOf(row, isOneOfSeveral), problems);
     if (!isWholeRow(row)) {
-      const rule = `has ${row.cells.length} cells where the header has ${row.header.width}`;
-      return rejectionOf(identify(), [{ code: 'wrong_cell_count', field: null, rule, value: null }]);
+      const rule = `has ${cells.length} cells where the header has ${header.width}`;
+      return rejected([{ code: 'wrong_cell_count', field: null, rule, value: null }]);
     }
-    if (isIn(oversized, row)) {
+    if (oversized.has(orderKey)) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: split the order`;
-      const field = row.header.nameOf('order_id');
-      return rejectionOf(identify(), [{ code: 'too_many_lines', field, rule, value: shownValue(orderId) }]);
+      const value = shownValue(cellOf(row, 'order_id'));
+      return rejected([{ code: 'too_many_lines', field: header.nameOf(['order_id']), rule, value }]);
     }
-    if (names?.header !== row.header) names = { header: row.header, nameOf: columnNames(row.header) };
-    const { nameOf } = names;
-
-    // The currency belongs to the order: a cancel must name none, but shops fill the column in every row.
-    const key = headColumns.map((column) => cellOf(row, column) ?? '').join('\u0000');
-    if (head === null || key !== headKey) {
-      headKey = key;
-      head = checkHead(filledCells(row, headColumns), nameOf);
-    }
+    const head = this.#headOf(row);
     const problems: Problem[] = head.ok ? [] : [...head.problems];
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
-    const line = lineOf(row, { isOneOfSeveral, nameOf, skus }, problems);
+    const line = lineOf(row, isOneOfSeveral, this.#options.skus, problems);
     const joinedHead = head.ok ? head.value : placeholderHead(filledCells(row, headColumns));
-    const checked = checkLine(joinedHead, line, nameOf, options);
+    const checked = checkLine(joinedHead, line, header.nameOf, this.#options);
+    if (checked.ok && problems.length === 0) return { kind: 'line', line: { ...checked.value, lineNumber } };
     // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
-    const known = problems.some(({ code }) => code === 'unknown_sku') ? nameOf(['type']) : null;
-    if (!checked.ok)
-      addProblems(
-        problems,
-        checked.problems.filter(({ field }) => field !== known),
-      );
-    if (problems.length > 0 || !checked.ok) return rejectionOf(identify(), problems);
-    return { kind: 'line', line: { ...checked.value, lineNumber: row.lineNumber } };
-  };
+    const known = problems.some(({ code }) => code === 'unknown_sku') ? header.nameOf(['type']) : null;
+    if (!checked.ok) {
+      const others = checked.problems.filter(({ field }) => field !== known);
+      addProblems(problems, others);
+    }
+    return rejected(problems);
+  }
+
+  /** The currency belongs to the order: a cancel must name none, but shops fill the column in every row. */
+  #headOf(row: CsvRow): Checked<OrderHead> {
+    const key = headColumns.map((column) => cellOf(row, column) ?? '').join('\u0000');
+    if (this.#head?.key !== key) {
+      this.#head = { key, checked: checkHead(filledCells(row, headColumns), row.header.nameOf) };
+    }
+    return this.#head.checked;
+  }
+
+  #identityOf(row: CsvRow, isOneOfSeveral: boolean): LineIdentity {
+    const { source: defaultSource, skus } = this.#options;
+    const sku = skus?.get(cellOf(row, 'sku') ?? '');
+    const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
+    const read = {
+      source: cellOf(row, 'source'),
+      orderId: cellOf(row, 'order_id'),
+      lineId: cellOf(row, 'line_id') ?? (isOneOfSeveral ? undefined : onlyLineId),
+      product: cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid'),
+    };
+    return identityOf(read, row.lineNumber, defaultSource);
+  }
 }
 
 /** The text of a cell; undefined when the cell is empty or there is no such column. */
@@ -128,20 +136,19 @@ function addEscapedIds(row: CsvRow, problems: Problem[]): void {
     const cell = cellOf(row, column);
     if (cell === undefined || !isWithoutFormula(cell)) continue;
     const rule = 'begins with an apostrophe, as a CSV result writes it: remove the apostrophe';
-    problems.push({ code: 'escaped_id', field: row.header.nameOf(column), rule, value: shownValue(cell) });
+    problems.push({ code: 'escaped_id', field: row.header.nameOf([column]), rule, value: shownValue(cell) });
   }
 }
 
-interface RowContext {
-  /** Whether the order has other rows, so that this one needs a line id. */
-  readonly isOneOfSeveral: boolean;
-  readonly nameOf: FieldNames;
-  readonly skus: SkuMap | null;
-}
-
 /** The line of a row, with what the row need not say. */
-function lineOf(row: CsvRow, context: RowContext, problems: Problem[]): Record<string, unknown> {
-  const { isOneOfSeveral, nameOf, skus } = context;
+function lineOf(
+  row: CsvRow,
+  isOneOfSeveral: boolean,
+  skus: SkuMap | null,
+  problems: Problem[],
+): Record<string, unknown> {
+  const { header, cells } = row;
+  const { nameOf } = header;
   const line = filledCells(row, textColumns);
   if (!isOneOfSeveral) line['line_id'] ??= onlyLineId;
   else if (line['line_id'] === undefined) {
@@ -151,20 +158,20 @@ function lineOf(row: CsvRow, context: RowContext, problems: Problem[]): Record<s
   for (const column of ['quantity', 'days'] as const) {
     const cell = cellOf(row, column);
     if (cell === undefined) continue;
-    if (/^(?:0|[1-9]\d{0,8})$/.test(cell)) {
-      line[column] = Number(cell);
-    } else {
-      line[column] = cell;
+    const isNumber = /^(?:0|[1-9]\d{0,8})$/.test(cell);
+    line[column] = isNumber ? Number(cell) : cell;
+    if (!isNumber) {
       const rule = 'must be a whole number, written in digits only';
       problems.push({ code: 'invalid_field', field: nameOf([column]), rule, value: shownValue(cell) });
     }
   }
-  const extra = row.header.extra.filter(({ index }) => (row.cells[index] ?? '') !== '');
-  if (extra.length > 0)
-    line['extra'] = Object.fromEntries(extra.map(({ name, index }) => [name, row.cells[index] ?? '']));
+  const extra = header.extra
+    .map(({ name, index }) => [name, cells[index] ?? ''] as const)
+    .filter(([, cell]) => cell !== '');
+  if (extra.length > 0) line['extra'] = Object.fromEntries(extra);
   const named = cellOf(row, 'sku');
   // An empty cell in a column of quantities is a mistake: the quantity would be a guess.
-  const otherwise = row.header.known.has('quantity') ? undefined : 1;
+  const otherwise = header.known.has('quantity') ? undefined : 1;
   if (named !== undefined && skus !== null) addSku(line, named, { nameOf, skus, otherwise }, problems);
   line['type'] ??= impliedType(line);
   const { type } = line;
@@ -216,10 +223,3 @@ function nothingNamed(line: Readonly<Record<string, unknown>>, nameOf: FieldName
 }
 
 const recordOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-
-function columnNames(header: CsvHeader): FieldNames {
-  return (path) => {
-    const column = csvColumns.find((known) => known === path[0]);
-    return column === undefined ? String(path.at(-1) ?? '') : header.nameOf(column);
-  };
-}

@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { type AcceptableLine, lineIdSchema, orderIdSchema, sourceSchema } from '../../core/order/order-request.ts';
-import type { Rejection } from '../../store/intake/rejections.ts';
+import type { NewRejection } from '../../store/intake/rejections.ts';
 
 /** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, as far as they fit. */
-export type LineRejection = Omit<Rejection, 'createdAtMs'>;
+export type LineRejection = NewRejection;
 
 /** The result of checking one line of a document. */
 export type CheckedLine =
@@ -19,14 +20,7 @@ export interface Problem {
 }
 
 /** The identity of a line, as far as it can be read. */
-export interface LineIdentity {
-  readonly lineNumber: number | null;
-  readonly source: string | null;
-  readonly orderId: string | null;
-  readonly lineId: string | null;
-  /** The product that it names. */
-  readonly product: string | null;
-}
+export type LineIdentity = Pick<NewRejection, 'lineNumber' | 'source' | 'orderId' | 'lineId' | 'product'>;
 
 const valueLimit = 64;
 const ruleLimit = 1000;
@@ -52,20 +46,17 @@ export function identityOf(
   lineNumber: number | null,
   defaultSource: string,
 ): LineIdentity {
-  const source = read.source === undefined ? defaultSource : read.source;
   return {
     lineNumber,
-    source: isSource(source) ? source : null,
-    orderId: isOrderId(read.orderId) ? read.orderId : null,
-    lineId: isLineId(read.lineId) ? read.lineId : null,
-    product: isProduct(read.product) ? read.product : null,
+    source: validOrNull(sourceSchema, read.source === undefined ? defaultSource : read.source),
+    orderId: validOrNull(orderIdSchema, read.orderId),
+    lineId: validOrNull(lineIdSchema, read.lineId),
+    product: validOrNull(productSchema, read.product),
   };
 }
 
-const isSource = (value: unknown): value is string => sourceSchema.safeParse(value).success;
-const isLineId = (value: unknown): value is string => lineIdSchema.safeParse(value).success;
-const isProduct = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 128;
-const isOrderId = (value: unknown): value is string => orderIdSchema.safeParse(value).success;
+const productSchema = z.string().min(1).max(128);
+const validOrNull = (schema: z.ZodType<string>, value: unknown): string | null => schema.safeParse(value).data ?? null;
 
 /** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */
 export function addProblems(problems: Problem[], more: readonly Problem[]): void {

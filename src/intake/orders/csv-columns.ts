@@ -1,7 +1,9 @@
 import { isCsvResultColumn } from '../../core/result/csv-result.ts';
 import { nearestName } from '../../core/nearest-name.ts';
 import { DocumentError, type DocumentErrorCode, type DocumentMistake } from './document-error.ts';
-import { type ColumnMapping, type CsvColumn, csvColumns } from './settings.ts';
+import type { FieldNames } from './check-line.ts';
+import type { ParseOptions } from './parse-options.ts';
+import { type CsvColumn, csvColumns } from './settings.ts';
 
 export interface CsvHeader {
   readonly width: number;
@@ -11,8 +13,8 @@ export interface CsvHeader {
   readonly extra: readonly { readonly name: string; readonly index: number }[];
   /** Columns without a name: their cells must be empty. */
   readonly unnamed: readonly number[];
-  /** The shop's name for a column. */
-  nameOf(column: CsvColumn): string;
+  /** Names a field by the shop's name for its column. */
+  readonly nameOf: FieldNames;
   /** With any mistake the document is rejected. Then `known` has the columns that were probably meant, too. */
   readonly mistakes: readonly HeaderMistake[];
 }
@@ -23,14 +25,8 @@ export interface HeaderMistake extends DocumentMistake {
   readonly hint: string;
 }
 
-/** The configured rules for the columns of CSV files. */
-export interface ColumnRules {
-  readonly mapping: ColumnMapping;
-  /** Whether there is a SKU map; without one a column `sku` is carried through. */
-  readonly bySku: boolean;
-  /** Whether a balance is named for rows that name none. */
-  readonly hasCurrency: boolean;
-}
+/** The configuration of CSV files, as far as their header depends on it. */
+type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency'>;
 
 /**
  * Finds the columns of a header, and every mistake in it. Names are compared without case, spaces, underscores and hyphens.
@@ -50,7 +46,10 @@ export function readCsvHeader(cells: readonly string[], rules: ColumnRules, line
       name === '' || found.isKnown(index) || isCsvResultColumn(name) ? [] : [{ name, index }],
     ),
     unnamed: names.flatMap((name, index) => (name === '' ? [index] : [])),
-    nameOf: (column) => nameIn(rules.mapping, column),
+    nameOf: (path) => {
+      const column = csvColumns.find((known) => known === path[0]);
+      return column === undefined ? String(path.at(-1) ?? '') : nameIn(rules, column);
+    },
     mistakes: found.mistakes,
   };
 }
@@ -90,7 +89,7 @@ const columnLimit = 500;
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
-const nameIn = (mapping: ColumnMapping, column: CsvColumn): string => mapping[column] ?? column;
+const nameIn = ({ columns }: ColumnRules, column: CsvColumn): string => columns[column] ?? column;
 
 /** A row names its product in one of these; an ICCID alone is enough for a cancel. */
 const productColumns: readonly CsvColumn[] = ['variant', 'plan', 'sku', 'iccid'];
@@ -109,14 +108,13 @@ const abbreviations: Readonly<Record<string, CsvColumn>> = {
 };
 
 /** The columns that a file may have, by the plain form of their names. A name that the configuration gives comes first. */
-function knownNames({ mapping, bySku }: ColumnRules): ReadonlyMap<string, CsvColumn> {
-  const usable = csvColumns.filter((column) => mapping[column] !== null && (column !== 'sku' || bySku));
-  const given = usable.filter((column) => mapping[column] !== undefined);
-  return new Map(
-    [...usable.filter((column) => mapping[column] === undefined), ...given].map(
-      (column) => [plain(nameIn(mapping, column)), column] as const,
-    ),
+function knownNames(rules: ColumnRules): ReadonlyMap<string, CsvColumn> {
+  const { columns, skus } = rules;
+  const usable = csvColumns.filter((column) => columns[column] !== null && (column !== 'sku' || skus !== null));
+  const byUse = usable.toSorted(
+    (one, other) => Number(columns[one] !== undefined) - Number(columns[other] !== undefined),
   );
+  return new Map(byUse.map((column) => [plain(nameIn(rules, column)), column]));
 }
 
 class FoundColumns {
@@ -171,7 +169,7 @@ class FoundColumns {
       this.#add('bad_column_name', `${shown(name)} cannot be the name of a column.`);
       return;
     }
-    const { mapping } = this.#rules;
+    const { columns: mapping } = this.#rules;
     const replaced = csvColumns.find((column) => plain(column) === plain(name) && mapping[column] !== undefined);
     if (replaced !== undefined) {
       const named = mapping[replaced];
@@ -186,7 +184,7 @@ class FoundColumns {
     const whatToDo = `Correct the header. If it is another column, set intake.folder.columns to { ${meant}: null }: then it is carried through.`;
     this.#add(
       'unknown_column',
-      `${shown(name)} is not a known column: did you mean ${nameIn(mapping, meant)}?`,
+      `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`,
       whatToDo,
     );
   }
@@ -202,18 +200,20 @@ class FoundColumns {
 
   /** Only columns without which no row can be bought are missed here: `checkRow` asks for what a row lacks. */
   #checkMissing(): void {
-    const { mapping, bySku, hasCurrency } = this.#rules;
+    const { columns: mapping, skus, currency } = this.#rules;
     const has = (column: CsvColumn): boolean => this.known.has(column);
     const given = csvColumns.filter((column) => typeof mapping[column] === 'string' && !has(column));
-    const missing = given.map((column) => nameIn(mapping, column));
+    const missing = given.map((column) => nameIn(this.#rules, column));
     if (!has('order_id') && !given.includes('order_id')) missing.push('order_id');
     if (!productColumns.some(has)) {
       missing.push(
-        bySku ? 'a product (variant, plan or sku)' : 'a product (variant or plan; sku needs intake.folder.sku_map)',
+        skus !== null
+          ? 'a product (variant, plan or sku)'
+          : 'a product (variant or plan; sku needs intake.folder.sku_map)',
       );
     }
     // A cancel charges no balance, and the SKU map may name one.
-    if (!has('currency') && !hasCurrency && !has('sku') && !has('type') && !given.includes('currency')) {
+    if (!has('currency') && currency === null && !has('sku') && !has('type') && !given.includes('currency')) {
       missing.push('currency (or set intake.folder.currency)');
     }
     if (missing.length === 0) return;

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
-import { type ColumnRules, countKnownNames, type CsvHeader, readCsvHeader } from './csv-columns.ts';
-import { csvRecords, piecesFrom } from './csv-records.ts';
+import { countKnownNames, type CsvHeader, readCsvHeader } from './csv-columns.ts';
+import { csvRecords } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
-import type { ParseLimits } from './settings.ts';
+import type { ParseOptions } from './parse-options.ts';
 
 export interface CsvRow {
   readonly cells: readonly string[];
@@ -20,25 +20,24 @@ export interface CsvRow {
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
-  limits: ParseLimits,
-  rules: ColumnRules,
+  options: ParseOptions,
   onHeader: (header: CsvHeader, delimiter: string) => void,
 ): AsyncGenerator<readonly CsvRow[]> {
-  const { delimiter, firstLine, rest } = await readDialect(pieces, limits, rules);
+  const { delimiter, firstLine, rest } = await readDialect(pieces, options);
   let header: CsvHeader | null = null;
   let nextLine = firstLine + 1;
-  for await (const { records, quoted } of csvRecords(rest, { delimiter, firstLine, limits })) {
+  for await (const records of csvRecords(rest, { delimiter, firstLine, rowBytes: options.limits.rowBytes })) {
     const rows: CsvRow[] = [];
     for (const record of records) {
       const lineNumber = nextLine;
-      nextLine += linesOf(record, quoted);
+      nextLine += linesOf(record);
       if (isBlankRecord(record)) continue;
       if (header === null) {
-        header = readCsvHeader(record, rules, lineNumber);
+        header = readCsvHeader(record, options, lineNumber);
         onHeader(header, delimiter);
         continue;
       }
-      if (quoted) rejectSwallowedRows(record, header, delimiter, lineNumber);
+      rejectSwallowedRows(record, header, delimiter, lineNumber);
       rows.push({ cells: record, lineNumber, header });
     }
     if (rows.length > 0) yield rows;
@@ -52,23 +51,21 @@ export async function* csvRows(
 }
 
 /** How many lines of text a record has: one, plus one for each line break in its cells. */
-export const linesOf = (cells: readonly string[], quoted: boolean): number => (quoted ? 1 + lineBreaksIn(cells) : 1);
+export function linesOf(cells: readonly string[]): number {
+  let lines = 1;
+  for (const cell of cells) if (hasLineBreak(cell)) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0;
+  return lines;
+}
 
-export const isBlankRecord = (cells: readonly string[]): boolean => cells.every(isBlank);
+export const isBlankRecord = (cells: readonly string[]): boolean =>
+  cells.every((cell) => cell === '' || cell.trim() === '');
 
 /** Whether the row has as many cells as the header has columns. If the last row has not, the file may be cut off. */
 export function isWholeRow(row: CsvRow): boolean {
   return row.cells.length === row.header.width;
 }
 
-const isBlank = (cell: string): boolean => cell === '' || cell.trim() === '';
 const hasLineBreak = (cell: string): boolean => cell.includes('\n') || cell.includes('\r');
-
-function lineBreaksIn(cells: readonly string[]): number {
-  let count = 0;
-  for (const cell of cells) if (hasLineBreak(cell)) count += cell.match(/\r\n|\n|\r/g)?.length ?? 0;
-  return count;
-}
 
 /**
  * Two stray quotes in different rows turn everything between them into one cell, and the rows in it would be lost
@@ -98,18 +95,18 @@ function hasFilledLine(text: string): boolean {
  */
 async function readDialect(
   pieces: AsyncIterable<Buffer>,
-  limits: ParseLimits,
-  rules: ColumnRules,
+  options: ParseOptions,
 ): Promise<{ delimiter: string; firstLine: number; rest: AsyncIterable<Buffer> }> {
+  const { rowBytes } = options.limits;
   const iterator = pieces[Symbol.asyncIterator]();
   let begin: Buffer = Buffer.alloc(0);
   let text = '';
-  while (begin.length < limits.rowBytes && (begin.length < 8 || !hasFilledLine(text))) {
+  while (begin.length < rowBytes && (begin.length < 8 || !hasFilledLine(text))) {
     const next = await iterator.next();
     if (next.done === true) break;
     begin = Buffer.concat([begin, next.value]);
     // How long the pieces are must make no difference.
-    text = begin.subarray(0, limits.rowBytes).toString('utf8');
+    text = begin.subarray(0, rowBytes).toString('utf8');
   }
   const match = /^sep=([,;\t|])(\r\n|\n|\r|$)/i.exec(text);
   if (match?.[1] !== undefined) {
@@ -121,7 +118,17 @@ async function readDialect(
       hint: 'Use a comma, a semicolon, a tab or "|", alone on that line.',
     });
   }
-  return { delimiter: separatorOf(headerIn(text), rules), firstLine: 0, rest: piecesFrom(begin, iterator) };
+  return { delimiter: separatorOf(headerIn(text), options), firstLine: 0, rest: piecesFrom(begin, iterator) };
+}
+
+/** The pieces of an iterator from which `first` was already taken. */
+async function* piecesFrom(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (first.length > 0) yield first;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
 }
 
 /** The line of the first character that is neither a space, a separator nor a quote: the header, in most files the first line. */
@@ -131,11 +138,11 @@ function headerIn(text: string): string {
   return /^[^\n\r]*/.exec(text.slice(start))?.[0] ?? '';
 }
 
-function separatorOf(header: string, rules: ColumnRules): string {
+function separatorOf(header: string, options: ParseOptions): string {
   let best = { separator: ',', known: 0, cells: 0 };
   for (const separator of separators) {
     const names = header.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
-    const known = countKnownNames(names, rules);
+    const known = countKnownNames(names, options);
     // Of names that are all mistyped, the number tells: then the header gets suggestions.
     if (known > best.known || (known === best.known && names.length > best.cells)) {
       best = { separator, known, cells: names.length };

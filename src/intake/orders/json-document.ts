@@ -18,7 +18,7 @@ export async function readJsonDocument(
   for await (const piece of utf8Pieces(parts)) {
     size += piece.length;
     if (size > limits.jsonBytes) throw tooLargeForJson(limits);
-    pieces.push(Buffer.from(piece));
+    pieces.push(piece);
   }
   const text = Buffer.concat(pieces).toString('utf8');
   if (text.trim() === '') throw emptyDocument();
@@ -53,8 +53,7 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
     let line = 1;
     return document.map((order: unknown, index) => {
       // A value that is no object has no line of its own: it gets that of the order before it.
-      line = lineOf(order) ?? line;
-      const orderLine = line;
+      const orderLine = (line = lineOf(order) ?? line);
       return { value: order, path: [index], findings, lineNumberOf: (value) => lineOf(value) ?? orderLine };
     });
   } catch (error) {
@@ -68,6 +67,39 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
           : 'Correct it at that place and send it again.',
     });
   }
+}
+
+export interface TextLine {
+  readonly text: string;
+  /** Counts from 1. */
+  readonly number: number;
+  /** False for a last line without a newline: the file may have been cut off there. */
+  readonly ended: boolean;
+}
+
+/** Yields the lines of an NDJSON document that are not blank. Throws DocumentError on a line that is too long. */
+export async function* ndjsonLines(pieces: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<TextLine> {
+  let rest: Buffer = Buffer.alloc(0);
+  let number = 1;
+  const checked = (bytes: Buffer): string => {
+    if (bytes.length <= maxBytes) return bytes.toString('utf8').replace(/\r$/, '');
+    throw new DocumentError('line_too_long', `Line ${number} is longer than ${maxBytes} bytes.`, {
+      line: number,
+      hint: 'Split the order, or send one order on each line.',
+    });
+  };
+  for await (const piece of pieces) {
+    rest = Buffer.concat([rest, piece]);
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+      const text = checked(rest.subarray(0, end));
+      if (text.trim() !== '') yield { text, number, ended: true };
+      rest = rest.subarray(end + 1);
+      number += 1;
+    }
+    if (rest.length > maxBytes) checked(rest);
+  }
+  const text = checked(rest);
+  if (text.trim() !== '') yield { text, number, ended: false };
 }
 
 /** The message of a syntax error with its line and column, which count from 1. */

@@ -1,5 +1,4 @@
-import { rowChecker } from './check-row.ts';
-import type { CheckedLine } from './checked-line.ts';
+import { RowChecker } from './check-row.ts';
 import { type CsvHeader, type HeaderMistake, mistakenHeader } from './csv-columns.ts';
 import type { CsvRow } from './csv-rows.ts';
 import type { DocumentError, DocumentMistake } from './document-error.ts';
@@ -16,7 +15,7 @@ export class MistakenDocument {
   readonly #options: ParseOptions;
   readonly #found: DocumentMistake[] = [];
   #inHeader: readonly HeaderMistake[] = [];
-  #check: ((row: CsvRow) => CheckedLine) | null = null;
+  #checker: RowChecker | null = null;
   #count = 0;
 
   constructor(options: ParseOptions) {
@@ -27,12 +26,12 @@ export class MistakenDocument {
     this.#inHeader = mistakes;
     // Without a column that every row needs, each row would only repeat what the header lacks.
     const isReadable = mistakes.every(({ code }) => code !== 'missing_column');
-    if (mistakes.length > 0 && isReadable) this.#check = rowChecker(this.#options, nothingCounted);
+    if (mistakes.length > 0 && isReadable) this.#checker = new RowChecker(this.#options, nothingCounted);
   }
 
   /** Does nothing where the header is correct. */
   check(row: CsvRow): void {
-    const checked = this.#check?.(row);
+    const checked = this.#checker?.check(row);
     if (checked?.kind !== 'rejection') return;
     for (const { code, field, rule } of checked.problems) {
       this.#add({ line: row.lineNumber, code, message: `Line ${row.lineNumber}: ${field ?? 'the row'} ${rule}.` });

@@ -1,5 +1,4 @@
 import type { SkuMap } from '../../core/order/sku.ts';
-import type { ColumnRules } from './csv-columns.ts';
 import type { ColumnMapping, ParseLimits } from './settings.ts';
 
 export type OrderFormat = 'json' | 'ndjson' | 'csv';
@@ -26,7 +25,3 @@ export interface CountedOrders {
 
 /** The counts of a document that is not CSV. */
 export const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set() };
-
-export function columnRules({ columns, skus, currency }: ParseOptions): ColumnRules {
-  return { mapping: columns, bySku: skus !== null, hasCurrency: currency !== null };
-}

@@ -2,12 +2,11 @@ import { fingerprintOf, type OrderDefaults } from '../../core/order/order-reques
 import { productOf } from '../../core/order/purchase.ts';
 import { type CheckedLine, rejectionOf, shownValue } from './checked-line.ts';
 import { checkOrder, type FoundOrder } from './check-order.ts';
-import { rowChecker } from './check-row.ts';
+import { RowChecker } from './check-row.ts';
 import { type CsvHeader, mistakenHeader } from './csv-columns.ts';
 import { csvRows } from './csv-rows.ts';
-import { readJsonDocument } from './json-document.ts';
-import { ndjsonLines, type TextLine } from './ndjson-lines.ts';
-import { columnRules, type CountedOrders, type OrderFormat, type ParseOptions } from './parse-options.ts';
+import { ndjsonLines, readJsonDocument, type TextLine } from './json-document.ts';
+import type { CountedOrders, OrderFormat, ParseOptions } from './parse-options.ts';
 import { JsonSyntaxError, jsonPointer, parseStrictJson } from './strict-json.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
@@ -80,10 +79,10 @@ export async function* parseOrders(
       }
       return;
     case 'csv': {
-      const check = rowChecker(options, counted);
+      const checker = new RowChecker(options, counted);
       const repeated = new RepeatedLines({ inRows: true });
-      for await (const rows of csvRows(utf8Pieces(parts), limits, columnRules(options), rejectMistakes))
-        yield rows.map((row) => repeated.check(check(row), () => row.header.nameOf('line_id')));
+      for await (const rows of csvRows(utf8Pieces(parts), options, rejectMistakes))
+        yield rows.map((row) => repeated.check(checker.check(row), () => row.header.nameOf(['line_id'])));
     }
   }
 }

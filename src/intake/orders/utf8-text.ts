@@ -7,56 +7,41 @@ import { DocumentError } from './document-error.ts';
  */
 export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const check = new Utf8Check();
+  let rest: Buffer = Buffer.alloc(0);
   for await (const part of parts) {
-    const piece = check.next(part);
+    // A copy: the source may reuse its buffer for the next part.
+    const received = Buffer.concat([rest, part]);
+    const end = check.canBegin(received) ? endOfWholeCharacters(received) : 0;
+    rest = received.subarray(end);
+    const piece = check.next(received.subarray(0, end));
     if (piece.length > 0) yield piece;
   }
-  const last = check.end();
+  const last = check.next(rest);
   if (last.length > 0) yield last;
 }
 
 /** Decodes a document that is in memory, with the same checks. Throws DocumentError. */
 export function utf8Text(bytes: Buffer): string {
-  const check = new Utf8Check();
-  const text = check.next(bytes).toString('utf8');
-  return text + check.end().toString('utf8');
+  return new Utf8Check().next(bytes).toString('utf8');
 }
 
-const empty: Buffer = Buffer.alloc(0);
-
+/** Checks successive pieces of a document. */
 class Utf8Check {
-  /** The first bytes of a character whose other bytes are in the next part. */
-  #carry = empty;
-  #started = false;
   #bytes = 0;
   #lines = 1;
 
-  /** The whole characters of the part and of the bytes kept from the one before; where possible a view of the part. */
-  next(part: Uint8Array): Buffer {
-    const added = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
-    const received = this.#carry.length === 0 ? added : Buffer.concat([this.#carry, added]);
-    if (!this.#started && received.length < 4) {
-      this.#carry = Buffer.from(received);
-      return empty;
-    }
-    const piece = this.#withoutMark(received);
-    const end = endOfWholeCharacters(piece);
-    // A copy: the source may reuse its buffer for the next part.
-    this.#carry = end === piece.length ? empty : Buffer.from(piece.subarray(end));
-    return this.#checked(piece.subarray(0, end));
+  /** The first four bytes show a byte order mark, and UTF-16 without one. */
+  canBegin(piece: Buffer): boolean {
+    return this.#bytes > 0 || piece.length >= 4;
   }
 
-  end(): Buffer {
-    return this.#checked(this.#withoutMark(this.#carry));
-  }
-
-  #withoutMark(piece: Buffer): Buffer {
-    if (this.#started) return piece;
-    this.#started = true;
-    rejectUtf16(piece);
-    if (piece[0] !== 0xef || piece[1] !== 0xbb || piece[2] !== 0xbf) return piece;
+  /** Returns the piece, without the mark. */
+  next(received: Buffer): Buffer {
+    if (this.#bytes > 0 || received.length === 0) return this.#checked(received);
+    rejectUtf16(received);
+    if (received[0] !== 0xef || received[1] !== 0xbb || received[2] !== 0xbf) return this.#checked(received);
     this.#bytes = 3;
-    return piece.subarray(3);
+    return this.#checked(received.subarray(3));
   }
 
   #checked(piece: Buffer): Buffer {

@@ -111,7 +111,7 @@ export function actOnEntry(
 }
 
 /**
- * Acts on one entry after the other. A refusal changes nothing, so the others are not concerned; any other error ends the
+ * Acts on one entry after the other. A refusal changes nothing, so the other entries continue; any other error ends the
  * step. Called inside a transaction.
  */
 export function actInBulk(outbox: Outbox, { references, order, which, ...command }: BulkCommand): BulkResult {

@@ -62,7 +62,7 @@ const insertByPerson = statementOf<{ scope: string; reason: string; actor: strin
      opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
    WHERE pauses.reason <> '${pausedByPerson}'`,
 );
-const forgetEvidence = statementOf<{ scope: string; reason: string }, never>(
+export const forgetEvidence = statementOf<{ scope: string; reason: string }, never>(
   'DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason',
 );
 const forgetAllEvidence = statementOf<[string], never>('DELETE FROM scope_evidence WHERE scope = ?');

@@ -2,7 +2,7 @@ import type { EvidenceReason } from '../../core/scopes/evidence.ts';
 import type { Evidence, JudgedPause } from '../../core/scopes/judge-call.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { ScopeChange, ScopeFindings } from './attempt.ts';
-import { endPause, postponeProbe, readPauses, recordPause } from './pauses.ts';
+import { endPause, forgetEvidence, postponeProbe, readPauses, recordPause } from './pauses.ts';
 
 /** Older evidence does not count: failures an hour apart are no run. */
 const countedForMs = 3_600_000;
@@ -36,8 +36,6 @@ const removeOldest = statementOf<EvidenceKey, never>(
   `DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason AND entry_id = (
      SELECT entry_id FROM scope_evidence WHERE scope = :scope AND reason = :reason ORDER BY at_ms, entry_id LIMIT 1)`,
 );
-const remove = statementOf<EvidenceKey, never>('DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason');
-
 /** The evidence against these scopes until now. */
 export function readScopeFindings(database: Sqlite, scopes: readonly string[], nowMs: number): ScopeFindings {
   const pauses = readPauses(database).filter((pause) => scopes.includes(pause.scope));
@@ -53,7 +51,7 @@ export function productsAgainst(database: Sqlite, scope: string): ReadonlySet<st
 /** Returns whether a pause was opened, postponed or ended. Called inside a transaction. */
 export function applyScopeChange(database: Sqlite, change: ScopeChange, nowMs: number): boolean {
   const { forget, remember, open, postpone, end } = change;
-  for (const { scope, reason } of forget) remove(database).run({ scope, reason });
+  for (const { scope, reason } of forget) forgetEvidence(database).run({ scope, reason });
   for (const { scope, reason, entryId, product } of remember) {
     const count = countOf(database).get(scope, reason) ?? 0;
     if (count >= mostOfScope) removeOldest(database).run({ scope, reason });

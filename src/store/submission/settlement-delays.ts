@@ -1,9 +1,8 @@
 import { settlementDelayLeftMs } from '../../core/decision/retry-schedule.ts';
-import type { EntryState } from '../../core/entry/states.ts';
 import { inTransaction, statementOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { stateConditions } from '../sqlite/state-conditions.ts';
+import { conditionsOfStates } from '../sqlite/state-conditions.ts';
 
 /*
  * The settlement delays of entries of unknown outcome, on the monotonic clock of the machine.
@@ -14,10 +13,8 @@ interface Restart {
   readonly bootId: string | null;
 }
 
-/** The states in which a rejection or a missing order may still be judged. */
-const judgedStates: readonly EntryState[] = ['sending', 'unknown', 'placed', 'needs_review', 'held'];
-
-const restartDelays = stateConditions(judgedStates).map((condition) =>
+// Of the states in which a rejection or a missing order may still be judged.
+const restartDelays = conditionsOfStates('sending', 'unknown', 'placed').map((condition) =>
   statementOf<Restart, never>(
     `UPDATE entries SET settlement_delay_end_mono = :untilMono, settlement_delay_boot_id = :bootId
      WHERE ${condition} AND settlement_delay_end_ms IS NOT NULL

@@ -1,20 +1,15 @@
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
-import { stateConditions } from '../sqlite/state-conditions.ts';
+import { conditionsOfStates } from '../sqlite/state-conditions.ts';
 import { moveAfterLoss } from '../submission/after-loss.ts';
 import { lanesOf } from '../submission/lanes.ts';
 
 const seenName = 'clock_seen_ms';
 
-/**
- * The states of entries whose times are still waited for or measured. Pending entries have no such time: they are due since
- * they came in.
- */
-const openStates = ['sending', 'waiting', 'unknown', 'placed', 'needs_review', 'held'] as const;
-
 /** Each column that is waited for or measured, with the rows in which it is. A test compares this list with the schema. */
 export const movedColumns: readonly { table: string; columns: readonly string[]; where: string }[] = [
-  ...stateConditions(openStates).map((where) => ({
+  // Pending entries have no such time: they are due since they came in.
+  ...conditionsOfStates('sending', 'waiting', 'unknown', 'placed').map((where) => ({
     table: 'entries',
     // The reference expiry is counted from the first sending, the deadline for units from the settlement delay.
     columns: ['due_at_ms', 'due_before_recheck_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],

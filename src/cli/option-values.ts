@@ -16,17 +16,11 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A duration such as `7d`, in ms; null for any other text. */
-export function readDuration(text: string): number | null {
-  const [, amount, unit = ''] = /^(\d{1,6})(s|min|h|d)$/.exec(text) ?? [];
-  const unitMs = unitsMs[unit];
-  return amount === undefined || unitMs === undefined ? null : Number(amount) * unitMs;
-}
-
 /** Parses the value of an option such as `--older-than 7d`. Returns milliseconds. */
 export function durationMs(text: string): number {
-  const ms = readDuration(text);
-  if (ms !== null) return ms;
+  const [, amount, unit = ''] = /^(\d{1,6})(s|min|h|d)$/.exec(text) ?? [];
+  const unitMs = unitsMs[unit];
+  if (amount !== undefined && unitMs !== undefined) return Number(amount) * unitMs;
   throw new InvalidArgumentError('It must be a whole number with s, min, h or d, for example 7d.');
 }
 

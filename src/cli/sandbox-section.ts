@@ -30,11 +30,6 @@ export function readSandboxSection(section: unknown, dataDir: string): SandboxSe
   return { listen, seed, database: database ?? join(dataDir, 'sandbox.db'), config: config.data };
 }
 
-/** The file with the address of the sandbox that runs on this database. */
-export function addressFile({ database }: SandboxSection): string {
-  return `${database}.url`;
-}
-
 const isOurs = ([key]: [string, unknown]): boolean => Object.hasOwn(placeSchema.shape, key);
 
 /** Both parts are checked, so that the mistakes of both are reported together. */

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import { Hono } from 'hono';
@@ -37,8 +36,6 @@ export type SandboxOptions = {
   seed?: number;
   /** Empties the database first. */
   reset?: boolean;
-  /** A file that has the base address while the sandbox runs, for programs that cannot know its port. */
-  addressFile?: string;
   log?: (line: LogLine) => void;
   /** Where time comes from. Default: steady wall time. */
   time?: TimeSource;
@@ -71,12 +68,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     const listening = createHttpServer(createApp(parts), openCalls);
     server = listening;
     const url = await listen(listening, options.listen ?? '127.0.0.1:0');
-    const { addressFile } = options;
-    // Before the log says that it listens: who waits for that line may read the file.
-    if (addressFile !== undefined) writeFileSync(addressFile, `${url}\n`, { mode: 0o600 });
     log({ level: 'info', msg: 'sandbox listening', url, database: options.database });
     const close = async (): Promise<void> => {
-      if (addressFile !== undefined) rmSync(addressFile, { force: true });
       const closed = once(listening, 'close');
       listening.close();
       listening.closeAllConnections();

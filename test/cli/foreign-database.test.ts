@@ -50,7 +50,7 @@ const foreign: Readonly<Record<string, (place: Installation, path: string) => un
 };
 
 /** Commands that neither read nor write the outbox. */
-const withoutOutbox = ['wire', 'seal new-key', 'sandbox', 'sandbox logs', 'sandbox trigger'];
+const withoutOutbox = ['wire', 'seal new-key', 'sandbox'];
 
 const why = ['--reason', 'test'];
 /** What a command needs besides its name. */

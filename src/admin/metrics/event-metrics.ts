@@ -43,45 +43,38 @@ export class EventMetrics {
 
   /** @param sources the sources that are configured; lines of all others are counted together */
   constructor(registry: Registry, sources: () => readonly string[]) {
-    const registers = [registry];
     this.#sources = sources;
-    this.#lines = new Counter({
-      name: 'order_sync_lines_accepted_total',
-      help: 'Order lines that were accepted for the first time, by source.',
-      labelNames: ['source'],
-      registers,
-    });
-    this.#files = new Counter({
-      name: 'order_sync_order_files_total',
-      help: 'Order files that were read to their end, by outcome.',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#attempts = new Counter({
-      name: 'order_sync_attempts_total',
-      help: 'Calls to the API that were made for an entry, by outcome and by the code of the API.',
-      labelNames: ['operation', 'purpose', 'outcome', 'code'],
-      registers,
-    });
+    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> =>
+      new Counter({ name: `order_sync_${name}_total`, help, labelNames, registers: [registry] });
+    this.#lines = counter('lines_accepted', 'Order lines that were accepted for the first time, by source.', 'source');
+    this.#files = counter('order_files', 'Order files that were read to their end, by outcome.', 'outcome');
+    this.#attempts = counter(
+      'attempts',
+      'Calls to the API that were made for an entry, by outcome and by the code of the API.',
+      'operation',
+      'purpose',
+      'outcome',
+      'code',
+    );
     this.#durations = new Histogram({
       name: 'order_sync_attempt_duration_seconds',
       help: 'How long calls to the API took, from their start to their end.',
       labelNames: ['operation', 'purpose'],
       buckets: durationBuckets,
-      registers,
+      registers: [registry],
     });
-    this.#settled = new Counter({
-      name: 'order_sync_entries_settled_total',
-      help: 'Entries that a call to the API brought to a final state.',
-      labelNames: ['family', 'state'],
-      registers,
-    });
-    this.#results = new Counter({
-      name: 'order_sync_results_written_total',
-      help: 'Deliveries of results, by sink and outcome; a delivery that failed is tried again.',
-      labelNames: ['sink', 'outcome'],
-      registers,
-    });
+    this.#settled = counter(
+      'entries_settled',
+      'Entries that a call to the API brought to a final state.',
+      'family',
+      'state',
+    );
+    this.#results = counter(
+      'results_written',
+      'Deliveries of results, by sink and outcome; a delivery that failed is tried again.',
+      'sink',
+      'outcome',
+    );
     this.#startAtZero();
   }
 

@@ -47,287 +47,227 @@ export interface GaugeSources {
   readonly nowMs: () => number;
 }
 
-/** One family of values. It is read by itself: one that cannot be read takes no other with it. */
-interface Reading {
+/** A value that was read, of the metric of this name. */
+type Sample = readonly [metric: string, value: number, labels?: Readonly<Record<string, string>>];
+
+/** Values that are read together. A family that cannot be read takes no other with it. */
+interface Family {
   readonly name: string;
-  /** Sets the values, or throws. */
-  readonly read: () => void | Promise<void>;
-  /** Forgets the values: an old one must not look like a new one. */
-  readonly reset: () => void;
+  /** By their names without `order_sync_`; a name that ends with `_total` is that of a counter. */
+  readonly metrics: Readonly<Record<string, readonly [help: string, ...labels: string[]]>>;
+  readonly read: (sources: GaugeSources) => readonly Sample[] | Promise<readonly Sample[]>;
 }
 
-/** The values that are read when somebody scrapes them. */
-export class WorkerGauges {
-  readonly #registry: Registry;
-  readonly #sources: GaugeSources;
-  readonly #readings: readonly Reading[];
-  readonly #failed: Gauge<'reading'>;
+const healthValues: Readonly<Record<CheckStatus, number>> = { pass: 0, warn: 1, fail: 2 };
+const isSet = (is: boolean): number => (is ? 1 : 0);
 
-  constructor(registry: Registry, sources: GaugeSources) {
-    this.#registry = registry;
-    this.#sources = sources;
-    this.#failed = this.#gauge('metrics_reading_failed', '1: these values could not be read, and are missing or NaN.', [
-      'reading',
-    ]);
-    this.#readings = [
-      this.#entries(),
-      this.#attention(),
-      this.#pauses(),
-      this.#budget(),
-      this.#results(),
-      this.#disk(),
-      this.#health(),
-      this.#clock(),
-      this.#config(),
-      this.#refusals(),
-      this.#backup(),
-    ];
-  }
+const families: readonly Family[] = [
+  {
+    name: 'entries',
+    metrics: {
+      outbox_entries: ['Entries of the outbox, by state.', 'state'],
+      outbox_oldest_open_seconds: ['How long the oldest entry that is still open has waited; 0: none is open.'],
+    },
+    read: ({ read, nowMs }) => {
+      const counts = read.counts();
+      const { oldestOpenMs } = read.backlog();
+      const ageMs = oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs);
+      return [
+        ...entryStates.map((state): Sample => ['outbox_entries', counts[state], { state }]),
+        ['outbox_oldest_open_seconds', ageMs / 1000],
+      ];
+    },
+  },
+  {
+    name: 'attention',
+    metrics: {
+      attention: [`Rows of the attention list, by kind; ${mostCounted} are counted at most.`, 'kind'],
+    },
+    read: ({ read }) => {
+      const counts = read.attentionCounts({}, mostCounted);
+      return attentionKinds.map((kind) => ['attention', counts[kind] ?? 0, { kind }]);
+    },
+  },
+  {
+    name: 'pauses',
+    metrics: {
+      paused_scopes: ['Paused scopes, by kind.', 'kind'],
+      submission_paused: ['Paused scopes, by the reason of the pause.', 'reason'],
+    },
+    read: async (sources) => {
+      const pauses = await sources.pauses();
+      const kinds = pauses.map(({ scope }) => scopeKindOf(scope));
+      const reasons = pauses.map(({ reason }) => oneOf(pauseReasons, reason));
+      return [
+        ...[...scopeKinds, other].map((kind): Sample => ['paused_scopes', countOf(kinds, kind), { kind }]),
+        ...pauseReasons.map((reason): Sample => ['submission_paused', countOf(reasons, reason), { reason }]),
+      ];
+    },
+  },
+  {
+    name: 'budget',
+    metrics: {
+      rate_limit_used: ['Slots of the budget that are held.', 'key', 'limit'],
+      rate_limit_capacity: ['Slots that the budget has.', 'key', 'limit'],
+      rate_limit_wait_seconds: ['How long until the next slot is free; +Inf: after a call in flight.', 'key', 'limit'],
+      rate_limit_back_off_seconds: ['For how long a key still backs off after a 429.', 'key'],
+      rate_limited_responses_total: ['Calls that the API answered with 429.', 'key'],
+    },
+    read: (sources) =>
+      sources.budget().flatMap(({ keyName: key, backOffMs, rateLimited, ...limits }): readonly Sample[] => [
+        ...(['orders', 'requests'] as const).flatMap((limit): readonly Sample[] => {
+          const { used, capacity, freeInMs } = limits[limit];
+          return [
+            ['rate_limit_used', used, { key, limit }],
+            ['rate_limit_capacity', capacity, { key, limit }],
+            ['rate_limit_wait_seconds', Math.max(0, freeInMs) / 1000, { key, limit }],
+          ];
+        }),
+        ['rate_limit_back_off_seconds', backOffMs / 1000, { key }],
+        ['rate_limited_responses_total', rateLimited, { key }],
+      ]),
+  },
+  {
+    name: 'results',
+    metrics: {
+      results_pending: [`Results that wait for a sink; ${mostCounted} of each are counted at most.`, 'sink'],
+      sink_paused: ['1: this sink fails, so one result at a time is tried.', 'sink'],
+    },
+    read: ({ read, sinks }) => {
+      const names = sinks();
+      const due = read.dueResults(names, mostCounted);
+      const paused = new Set(read.sinkPauses().map(({ sink }) => sink));
+      return names.flatMap((sink): readonly Sample[] => [
+        ['results_pending', due.get(sink) ?? 0, { sink }],
+        ['sink_paused', isSet(paused.has(sink)), { sink }],
+      ]);
+    },
+  },
+  {
+    name: 'disk',
+    metrics: {
+      db_size_bytes: ['Size of the database file.'],
+      db_wal_size_bytes: ['Size of its write-ahead log.'],
+      disk_free_bytes: ['Free space on the disk of the outbox.'],
+      disk_min_free_bytes: ['With less free space, no new orders are taken in.'],
+    },
+    read: async ({ disk }) => {
+      const { databaseBytes, walBytes, freeBytes, minFreeBytes } = await disk();
+      return [
+        ['db_size_bytes', databaseBytes],
+        ['db_wal_size_bytes', walBytes],
+        ['disk_free_bytes', freeBytes],
+        ['disk_min_free_bytes', minFreeBytes],
+      ];
+    },
+  },
+  {
+    name: 'health',
+    metrics: { health: ['The checks of /healthz: 0 pass, 1 warn, 2 fail.', 'check'] },
+    read: async ({ checks }) =>
+      Object.entries(await checks()).map(([check, status]) => ['health', healthValues[status], { check }]),
+  },
+  {
+    name: 'clock',
+    metrics: {
+      clock_ahead_seconds: ['How far the clock of this machine is ahead of that of the API; NaN: not known.'],
+    },
+    read: ({ clockAheadMs }) => [['clock_ahead_seconds', (clockAheadMs() ?? Number.NaN) / 1000]],
+  },
+  {
+    name: 'config',
+    metrics: {
+      config_last_reload_successful: ['0: the last reload was refused, and the configuration before is in use.'],
+      config_last_reload_success_timestamp_seconds: ['When the configuration in use was read.'],
+    },
+    read: ({ reload }) => {
+      const last = reload();
+      if (last === null) return [];
+      return [
+        ['config_last_reload_successful', isSet(last.succeeded)],
+        ['config_last_reload_success_timestamp_seconds', last.succeededAtMs / 1000],
+      ];
+    },
+  },
+  {
+    name: 'refusals',
+    metrics: {
+      refused_callers_total: [
+        'Connections and bodies that were refused because of a limit, by listener and reason.',
+        'listener',
+        'reason',
+      ],
+    },
+    read: ({ refusedCallers }) =>
+      Object.entries(refusedCallers()).flatMap(([listener, totals]) =>
+        callerRefusals.map(
+          (reason): Sample => ['refused_callers_total', totals.get(reason) ?? 0, { listener, reason }],
+        ),
+      ),
+  },
+  {
+    name: 'backup',
+    metrics: {
+      last_backup_timestamp_seconds: ['When the newest backup was made; 0: there is none.'],
+      upkeep_last_success_timestamp_seconds: ['When this task was done last; 0: never.', 'task'],
+      upkeep_failed: ['1: the last try of this task failed, or found damage.', 'task'],
+    },
+    read: ({ lastBackupMs, upkeep }) => {
+      const results = upkeep();
+      return [
+        ['last_backup_timestamp_seconds', (lastBackupMs() ?? 0) / 1000],
+        ...upkeepTasks.flatMap((task): readonly Sample[] => {
+          const { doneAtMs = 0, outcome = 'done' } = results.get(task) ?? {};
+          return [
+            ['upkeep_last_success_timestamp_seconds', (doneAtMs ?? 0) / 1000, { task }],
+            ['upkeep_failed', isSet(outcome !== 'done'), { task }],
+          ];
+        }),
+      ];
+    },
+  },
+];
 
-  /** Reads everything. Never rejects. */
-  async read(): Promise<void> {
-    await Promise.all(
-      this.#readings.map(async ({ name, read, reset }) => {
-        try {
-          await read();
-          this.#failed.set({ reading: name }, 0);
-        } catch {
-          reset();
-          this.#failed.set({ reading: name }, 1);
+const countOf = (texts: readonly string[], text: string): number => texts.filter((it) => it === text).length;
+
+/** Makes the metrics whose values are read at each scrape. Returns how they are read, which never rejects. */
+export function workerGauges(registry: Registry, sources: GaugeSources): () => Promise<void> {
+  const failed = new Gauge({
+    name: 'order_sync_metrics_reading_failed',
+    help: '1: these values could not be read, and are missing or NaN.',
+    labelNames: ['reading'],
+    registers: [registry],
+  });
+  const readings = families.map(({ name, metrics, read }) => {
+    const made = new Map(Object.entries(metrics).map(([key, [help, ...labels]]) => [key, make(key, help, labels)]));
+    const forget = (isUnknown: boolean): void => {
+      for (const [key, metric] of made) {
+        if ((metrics[key]?.length ?? 0) > 1) metric.reset();
+        // A value without labels cannot be left out, and 0 would be a statement.
+        else if (isUnknown && metric instanceof Gauge) metric.set(Number.NaN);
+      }
+    };
+    return async (): Promise<void> => {
+      try {
+        const samples = await read(sources);
+        // A key or sink that was removed has no values any more.
+        forget(false);
+        for (const [key, value, labels = {}] of samples) {
+          const metric = made.get(key);
+          if (metric instanceof Gauge) metric.set(labels, value);
+          else metric?.inc(labels, value);
         }
-      }),
-    );
-  }
-
-  #gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[] = []): Gauge<Label> {
-    return new Gauge({ name: `order_sync_${name}`, help, labelNames: [...labelNames], registers: [this.#registry] });
-  }
-
-  #entries(): Reading {
-    const { read, nowMs } = this.#sources;
-    const entries = this.#gauge('outbox_entries', 'Entries of the outbox, by state.', ['state']);
-    const oldest = this.#gauge(
-      'outbox_oldest_open_seconds',
-      'How long the oldest entry that is still open has waited; 0: none is open.',
-    );
-    return {
-      name: 'entries',
-      read: () => {
-        const counts = read.counts();
-        for (const state of entryStates) entries.set({ state }, counts[state]);
-        const { oldestOpenMs } = read.backlog();
-        oldest.set(oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs) / 1000);
-      },
-      reset: () => {
-        entries.reset();
-        forget(oldest);
-      },
+        failed.set({ reading: name }, 0);
+      } catch {
+        forget(true);
+        failed.set({ reading: name }, 1);
+      }
     };
-  }
+  });
+  return async () => void (await Promise.all(readings.map((reading) => reading())));
 
-  #attention(): Reading {
-    const rows = this.#gauge('attention', `Rows of the attention list, by kind; ${mostCounted} are counted at most.`, [
-      'kind',
-    ]);
-    return {
-      name: 'attention',
-      read: () => {
-        const counts = this.#sources.read.attentionCounts({}, mostCounted);
-        for (const kind of attentionKinds) rows.set({ kind }, counts[kind] ?? 0);
-      },
-      reset: () => rows.reset(),
-    };
+  function make(key: string, help: string, labelNames: string[]): Gauge<string> | Counter<string> {
+    const options = { name: `order_sync_${key}`, help, labelNames, registers: [registry] };
+    return key.endsWith('_total') ? new Counter(options) : new Gauge(options);
   }
-
-  #pauses(): Reading {
-    const scopes = this.#gauge('paused_scopes', 'Paused scopes, by kind.', ['kind']);
-    const reasons = this.#gauge('submission_paused', 'Paused scopes, by the reason of the pause.', ['reason']);
-    return {
-      name: 'pauses',
-      read: async () => {
-        const pauses = await this.#sources.pauses();
-        for (const kind of [...scopeKinds, other]) scopes.set({ kind }, 0);
-        for (const reason of pauseReasons) reasons.set({ reason }, 0);
-        for (const { scope, reason } of pauses) {
-          scopes.inc({ kind: scopeKindOf(scope) });
-          reasons.inc({ reason: oneOf(pauseReasons, reason) });
-        }
-      },
-      reset: () => [scopes, reasons].forEach((gauge) => gauge.reset()),
-    };
-  }
-
-  #budget(): Reading {
-    const labels = ['key', 'limit'] as const;
-    const used = this.#gauge('rate_limit_used', 'Slots of the budget that are held.', labels);
-    const capacity = this.#gauge('rate_limit_capacity', 'Slots that the budget has.', labels);
-    const wait = this.#gauge(
-      'rate_limit_wait_seconds',
-      'How long until the next slot is free; +Inf: after a call in flight.',
-      labels,
-    );
-    const backOff = this.#gauge('rate_limit_back_off_seconds', 'For how long a key still backs off after a 429.', [
-      'key',
-    ]);
-    const limited = new Counter({
-      name: 'order_sync_rate_limited_responses_total',
-      help: 'Calls that the API answered with 429.',
-      labelNames: ['key'],
-      registers: [this.#registry],
-    });
-    const all = [used, capacity, wait, backOff, limited];
-    return {
-      name: 'budget',
-      read: () => {
-        // A key that was removed has no values any more.
-        for (const metric of all) metric.reset();
-        for (const { keyName: key, backOffMs, rateLimited, ...limits } of this.#sources.budget()) {
-          for (const limit of ['orders', 'requests'] as const) {
-            used.set({ key, limit }, limits[limit].used);
-            capacity.set({ key, limit }, limits[limit].capacity);
-            wait.set({ key, limit }, Math.max(0, limits[limit].freeInMs) / 1000);
-          }
-          backOff.set({ key }, backOffMs / 1000);
-          limited.inc({ key }, rateLimited);
-        }
-      },
-      reset: () => all.forEach((metric) => metric.reset()),
-    };
-  }
-
-  #results(): Reading {
-    const pending = this.#gauge(
-      'results_pending',
-      `Results that wait for a sink; ${mostCounted} of each are counted at most.`,
-      ['sink'],
-    );
-    const paused = this.#gauge('sink_paused', '1: this sink fails, so one result at a time is tried.', ['sink']);
-    return {
-      name: 'results',
-      read: () => {
-        const { read, sinks } = this.#sources;
-        const names = sinks();
-        const due = read.dueResults(names, mostCounted);
-        const pausedNames = new Set(read.sinkPauses().map(({ sink }) => sink));
-        for (const gauge of [pending, paused]) gauge.reset();
-        for (const sink of names) {
-          pending.set({ sink }, due.get(sink) ?? 0);
-          paused.set({ sink }, pausedNames.has(sink) ? 1 : 0);
-        }
-      },
-      reset: () => [pending, paused].forEach((gauge) => gauge.reset()),
-    };
-  }
-
-  #disk(): Reading {
-    const database = this.#gauge('db_size_bytes', 'Size of the database file.');
-    const wal = this.#gauge('db_wal_size_bytes', 'Size of its write-ahead log.');
-    const free = this.#gauge('disk_free_bytes', 'Free space on the disk of the outbox.');
-    const needed = this.#gauge('disk_min_free_bytes', 'With less free space, no new orders are taken in.');
-    return {
-      name: 'disk',
-      read: async () => {
-        const { databaseBytes, walBytes, freeBytes, minFreeBytes } = await this.#sources.disk();
-        database.set(databaseBytes);
-        wal.set(walBytes);
-        free.set(freeBytes);
-        needed.set(minFreeBytes);
-      },
-      reset: () => forget(database, wal, free, needed),
-    };
-  }
-
-  #health(): Reading {
-    const health = this.#gauge('health', 'The checks of /healthz: 0 pass, 1 warn, 2 fail.', ['check']);
-    const values: Readonly<Record<CheckStatus, number>> = { pass: 0, warn: 1, fail: 2 };
-    return {
-      name: 'health',
-      read: async () => {
-        for (const [check, status] of Object.entries(await this.#sources.checks()))
-          health.set({ check }, values[status]);
-      },
-      reset: () => health.reset(),
-    };
-  }
-
-  #clock(): Reading {
-    const ahead = this.#gauge(
-      'clock_ahead_seconds',
-      'How far the clock of this machine is ahead of that of the API; NaN: not known.',
-    );
-    return {
-      name: 'clock',
-      read: () => {
-        const aheadMs = this.#sources.clockAheadMs();
-        ahead.set(aheadMs === null ? Number.NaN : aheadMs / 1000);
-      },
-      reset: () => forget(ahead),
-    };
-  }
-
-  #config(): Reading {
-    const succeeded = this.#gauge(
-      'config_last_reload_successful',
-      '0: the last reload was refused, and the configuration before is in use.',
-    );
-    const at = this.#gauge('config_last_reload_success_timestamp_seconds', 'When the configuration in use was read.');
-    return {
-      name: 'config',
-      read: () => {
-        const reload = this.#sources.reload();
-        if (reload === null) return;
-        succeeded.set(reload.succeeded ? 1 : 0);
-        at.set(reload.succeededAtMs / 1000);
-      },
-      reset: () => forget(succeeded, at),
-    };
-  }
-
-  #refusals(): Reading {
-    const refused = new Counter({
-      name: 'order_sync_refused_callers_total',
-      help: 'Connections and bodies that were refused because of a limit, by listener and reason.',
-      labelNames: ['listener', 'reason'],
-      registers: [this.#registry],
-    });
-    return {
-      name: 'refusals',
-      read: () => {
-        refused.reset();
-        for (const [listener, totals] of Object.entries(this.#sources.refusedCallers())) {
-          for (const reason of callerRefusals) refused.inc({ listener, reason }, totals.get(reason) ?? 0);
-        }
-      },
-      reset: () => refused.reset(),
-    };
-  }
-
-  #backup(): Reading {
-    const last = this.#gauge('last_backup_timestamp_seconds', 'When the newest backup was made; 0: there is none.');
-    const done = this.#gauge('upkeep_last_success_timestamp_seconds', 'When this task was done last; 0: never.', [
-      'task',
-    ]);
-    const failed = this.#gauge('upkeep_failed', '1: the last try of this task failed, or found damage.', ['task']);
-    return {
-      name: 'backup',
-      read: () => {
-        last.set((this.#sources.lastBackupMs() ?? 0) / 1000);
-        const results = this.#sources.upkeep();
-        for (const task of upkeepTasks) {
-          const result = results.get(task);
-          done.set({ task }, (result?.doneAtMs ?? 0) / 1000);
-          failed.set({ task }, (result?.outcome ?? 'done') === 'done' ? 0 : 1);
-        }
-      },
-      reset: () => {
-        forget(last);
-        for (const gauge of [done, failed]) gauge.reset();
-      },
-    };
-  }
-}
-
-/** A value without labels cannot be left out, and 0 would be a statement. */
-function forget(...gauges: readonly Gauge[]): void {
-  for (const gauge of gauges) gauge.set(Number.NaN);
 }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import type { Clock } from '../../core/clock.ts';
 import { EventMetrics } from './event-metrics.ts';
-import { WorkerGauges, type GaugeSources } from './worker-gauges.ts';
+import { type GaugeSources, workerGauges } from './worker-gauges.ts';
 
 /** How old an answer may be, in ms: a scraper must not make the worker count all the time. */
 const keptForMs = 1000;
@@ -29,7 +29,7 @@ export class WorkerMetrics {
   readonly events: EventMetrics;
   readonly #registry = new Registry();
   readonly #clock: Pick<Clock, 'monoMs'>;
-  #gauges: WorkerGauges | null = null;
+  #readGauges: (() => Promise<void>) | null = null;
   #kept: { readonly text: Promise<string>; readonly untilMono: number } | null = null;
   #watchesProcess = false;
 
@@ -51,7 +51,7 @@ export class WorkerMetrics {
 
   /** Reads these sources at each scrape. Called once, before the first scrape. */
   watch(sources: GaugeSources): void {
-    this.#gauges = new WorkerGauges(this.#registry, sources);
+    this.#readGauges = workerGauges(this.#registry, sources);
   }
 
   /** All metrics in the text format of Prometheus; at most a second old. */
@@ -65,7 +65,7 @@ export class WorkerMetrics {
   async #read(): Promise<string> {
     // Not before somebody wants them: to measure the event loop and the memory costs a little all the time.
     if (!this.#watchesProcess) this.#watchProcess();
-    await this.#gauges?.read();
+    await this.#readGauges?.();
     return await this.#registry.metrics();
   }
 

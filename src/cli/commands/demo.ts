@@ -10,13 +10,13 @@ import type { Sandbox, SandboxOptions } from '../../sandbox/create-sandbox.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { createWholesaleClient } from '../../wholesale/client.ts';
 import { readWire } from '../../wholesale/connector/wire.ts';
+import { startSandbox } from './sandbox.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { plainText } from '../output.ts';
 import { runWorker } from '../run-worker.ts';
 import { readSandboxSection } from '../sandbox-section.ts';
-import { startSandbox } from '../start-sandbox.ts';
 
 interface DemoOptions extends ConfigOptions {
   readonly samples: boolean;

@@ -72,8 +72,6 @@ export async function buildProgram(context: CliContext, called?: string, json = 
     .version(versionText, versionOptions.join(', '), 'print the versions of order-sync and of Node')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
-    // `sandbox` has options and commands: options after the name of a command belong to that command.
-    .enablePositionalOptions()
     .showHelpAfterError(json ? false : '(see `order-sync --help`)')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),

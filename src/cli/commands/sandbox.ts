@@ -1,29 +1,19 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { listenForStop } from '../../ops/signals.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/create-sandbox.ts';
 import { loggerFor } from '../command-logger.ts';
+import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { wholeNumber } from '../option-values.ts';
 import { aborted } from '../run-worker.ts';
-import { addSandboxControl } from './sandbox-control.ts';
-import { readSandboxSection } from '../sandbox-section.ts';
-import { startSandbox } from '../start-sandbox.ts';
+import { readSandboxSection, type SandboxSection } from '../sandbox-section.ts';
 
-interface SandboxOptions {
+interface ServeOptions extends ConfigOptions {
   readonly listen?: string;
   readonly port?: number;
   readonly seed?: number;
   readonly reset?: boolean;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, not negative.');
-  return Number(text);
-}
-
-function portNumber(text: string): number {
-  const port = wholeNumber(text);
-  if (port > 65_535) throw new InvalidArgumentError('A port is at most 65535.');
-  return port;
 }
 
 export function addSandbox(program: Command, context: CliContext): void {
@@ -33,14 +23,12 @@ export function addSandbox(program: Command, context: CliContext): void {
     .option('--listen <host:port>', 'listen on this address instead of the one in the config')
     .addOption(
       new Option('--port <number>', 'listen on this port of 127.0.0.1; 0 takes a free one')
-        .argParser(portNumber)
+        .argParser(wholeNumber(0, 65_535))
         .conflicts('listen'),
     )
-    .addOption(new Option('--seed <number>', 'the seed of delays, faults and delivered codes').argParser(wholeNumber))
-    .option('--reset', 'start anew: forget all orders, money and faults of its database')
-    .enablePositionalOptions();
-  addSandboxControl(command, context);
-  addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ConfigOptions & SandboxOptions) => {
+    .option('--seed <number>', 'the seed of delays, faults and delivered codes', wholeNumber(0, 999_999_999))
+    .option('--reset', 'start anew: forget all orders, money and faults of its database');
+  addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ServeOptions) => {
     const { config } = await configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);
     const logger = loggerFor(config, context.stdout);
@@ -62,4 +50,36 @@ export function addSandbox(program: Command, context: CliContext): void {
       stop.release();
     }
   });
+}
+
+/**
+ * Starts a sandbox for a command.
+ * @throws OrderSyncError LISTEN_FAILED when its address is taken; DATABASE_LOCKED when another sandbox has its database;
+ *   REFUSED when the database is of another version, or of another program
+ */
+export async function startSandbox(options: SandboxSection & Pick<SandboxOptions, 'reset' | 'log'>): Promise<Sandbox> {
+  const { listen, database } = options;
+  try {
+    return await createSandbox(options);
+  } catch (cause) {
+    switch (cause instanceof Error && 'code' in cause ? cause.code : undefined) {
+      case 'EADDRINUSE':
+        throw new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${listen}: another program listens there`, {
+          hint: 'change sandbox.listen, or pass --listen 127.0.0.1:0 for any free port',
+          cause,
+        });
+      case 'SANDBOX_DATABASE_UNKNOWN':
+        throw new OrderSyncError('REFUSED', `${database} is not a database of this version of the sandbox`, {
+          hint: 'if an earlier version made it, delete it; else set sandbox.database to another file',
+          cause,
+        });
+      case 'SANDBOX_DATABASE_IN_USE':
+        throw new OrderSyncError('DATABASE_LOCKED', `Another sandbox uses the database ${database}`, {
+          hint: 'stop that one first, or set sandbox.database to another file: two would sell above the limits',
+          cause,
+        });
+      default:
+        throw cause;
+    }
+  }
 }

@@ -66,7 +66,8 @@ export class CallbackSink implements Sink {
     }
     const confirmed = readConfirmed(delivery.confirmed);
     const { events, after } = resultEvents(document, delivery.version, { wants, confirmed });
-    for (const { id, body, confirms } of events) {
+    for (const { id, body, announces, confirms } of events) {
+      if (announces !== null) await delivery.confirm(JSON.stringify(announces));
       await this.#post(id, `${JSON.stringify(body, null, 2)}\n`, delivery.signal);
       await delivery.confirm(JSON.stringify(confirms));
     }

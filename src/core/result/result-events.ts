@@ -21,6 +21,8 @@ export interface ResultEvent {
   /** The same at each try, also after a restart and in a later version of the result. */
   readonly id: string;
   readonly body: ResultEventBody;
+  /** Kept before the post, or null: if the answer is lost, the endpoint may have it, and what it confirmed before is not the last. */
+  readonly announces: ConfirmedEvents | null;
   readonly confirms: ConfirmedEvents;
 }
 
@@ -29,8 +31,8 @@ const confirmedSchema = z.object({
   replays: z.int().default(0),
   /** The id of the last `order.updated` that was confirmed: another event of the same version may have failed. */
   updated: z.string().optional(),
-  /** The last settled result that was confirmed, and how many there were. */
-  settled: z.object({ count: z.int(), digest: z.string() }).optional(),
+  /** The last settled result that was posted, how many there were, and whether it was confirmed. */
+  settled: z.object({ count: z.int(), digest: z.string(), confirmed: z.boolean().default(true) }).optional(),
   /** For each line that ever needed review, how often that was confirmed; negative: it does not need review any more. */
   reviews: z.record(z.string(), z.int()).default({}),
 });
@@ -58,9 +60,15 @@ export function resultEvents(
   const events: ResultEvent[] = [];
   let confirmed = withoutEndedReviews(document, before);
   const idOf = (...subject: unknown[]): string => digestOf([source, orderId, before.replays, ...subject]);
-  const add = (type: ResultEventType, id: string, data: unknown, changes: Partial<ConfirmedEvents>): void => {
+  const add = (
+    type: ResultEventType,
+    id: string,
+    data: unknown,
+    changes: Partial<ConfirmedEvents>,
+    announces: ConfirmedEvents | null = null,
+  ): void => {
     confirmed = { ...confirmed, ...changes };
-    events.push({ id, body: { type, timestamp, data }, confirms: confirmed });
+    events.push({ id, body: { type, timestamp, data }, announces, confirms: confirmed });
   };
   const digest = digestOf({ ...document, updated_at: null, customer: null });
   const updated = idOf('order.updated', version, digest);
@@ -77,9 +85,13 @@ export function resultEvents(
     const reviews = { ...confirmed.reviews, [key]: next };
     add('line.needs_review', idOf('line.needs_review', line.line_id, next), data, { reviews });
   }
-  if (wants.includes('order.settled') && isSettled(document) && digest !== confirmed.settled?.digest) {
-    const count = (confirmed.settled?.count ?? 0) + 1;
-    add('order.settled', idOf('order.settled', count, digest), document, { settled: { count, digest } });
+  const last = confirmed.settled;
+  if (wants.includes('order.settled') && isSettled(document) && !(digest === last?.digest && last.confirmed)) {
+    const isPosted = digest === last?.digest;
+    const settled = { count: (last?.count ?? 0) + (isPosted ? 0 : 1), digest };
+    const announced = { ...confirmed, settled: { ...settled, confirmed: false } };
+    const id = idOf('order.settled', settled.count, digest);
+    add('order.settled', id, document, { settled: { ...settled, confirmed: true } }, isPosted ? null : announced);
   }
   return { events, after: confirmed };
 }

@@ -38,7 +38,8 @@ class Endpoint {
   /** Delivers a version; `failsAt`: the post of this index fails, and those after it are not made. */
   deliver(document: ResultDocument, version: number, failsAt = Number.POSITIVE_INFINITY): string[] {
     const { events, after } = resultEvents(document, version, { wants: this.#wants, confirmed: this.confirmed });
-    for (const [index, { id, body, confirms }] of events.entries()) {
+    for (const [index, { id, body, announces, confirms }] of events.entries()) {
+      if (announces !== null) this.#store(announces);
       this.told.push({ type: body.type, id, data: body.data });
       if (index === failsAt) return events.map((event) => event.body.type);
       this.#store(confirms);
@@ -81,6 +82,26 @@ describe('the events of a result', () => {
     for (const [index, state] of (['fulfilled', 'refunded', 'fulfilled'] as const).entries())
       endpoint.deliver(result(index, state), index);
     expect(new Set(endpoint.told.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it('tell a settled result again when the answer to another one was lost in between, under a new id each', () => {
+    const endpoint = new Endpoint('order.settled');
+    endpoint.deliver(result(1, 'fulfilled'), 1);
+    endpoint.deliver(result(2, 'refunded'), 2, 0);
+    endpoint.deliver(result(2, 'refunded'), 2, 0);
+    endpoint.deliver(result(3, 'fulfilled'), 3, 0);
+    endpoint.deliver(result(4, 'refunded'), 4);
+    expect(endpoint.told.map(({ data }) => JSON.stringify(data).includes('refunded'))).toEqual([
+      false,
+      true,
+      true,
+      false,
+      true,
+    ]);
+    const [first, lost, again, ...rest] = endpoint.told.map(({ id }) => id);
+    expect(again).toBe(lost);
+    expect(new Set([first, lost, ...rest]).size).toBe(4);
+    expect(endpoint.deliver(result(4, 'refunded'), 4)).toEqual([]);
   });
 
   it('say that a line needs review once each time it comes to need it, with the line alone', () => {

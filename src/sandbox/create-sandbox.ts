@@ -13,7 +13,6 @@ import { FaultSelection } from './faults/fault-selection.ts';
 import { adminRoutes } from './http/operator-routes.ts';
 import { refusal, toResponse } from './orders/answers.ts';
 import { addApiRoutes } from './http/api-routes.ts';
-import { openApiDocument } from './http/openapi.ts';
 import { createHttpServer, listen, OpenCalls, type Web } from './http/server.ts';
 import { RequestLog } from './limits/request-log.ts';
 import { readCatalogue, shippedCatalogue } from './orders/catalogue.ts';
@@ -122,7 +121,6 @@ function createApp(parts: Parts): Hono<Web> {
     log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
     return toResponse(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
   });
-  app.get('/openapi.json', (context) => context.json(openApiDocument(new URL(context.req.url).origin)));
   app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
   const service = new Service(state, requestLog);
   const latency = { before: new SeededStream(seed, 'before'), after: new SeededStream(seed, 'after') };

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCatalogue, shippedCatalogue } from '../../src/sandbox/orders/catalogue.ts';
-import { destinationsAnswer, plansAnswer, productsAnswer } from '../../src/sandbox/orders/wire.ts';
+import { destinationsAnswer, plansAnswer, productsAnswer } from '../support/sandbox-answers.ts';
 import { callerOf, giftCard, operatorOf, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const small = (stock: number): string => `

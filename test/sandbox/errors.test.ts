@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorRows } from '../../src/sandbox/orders/answers.ts';
+import { errorRows } from '../support/sandbox-errors.ts';
 import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { luhnDigit } from '../../src/sandbox/orders/units.ts';
-import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../src/sandbox/orders/wire.ts';
+import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../support/sandbox-answers.ts';
 import {
   balanceOf,
   buyEsim,

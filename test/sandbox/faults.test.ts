@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import { giftCardOrderAnswer } from '../../src/sandbox/orders/wire.ts';
+import { giftCardOrderAnswer } from '../support/sandbox-answers.ts';
 import {
   callerOf,
   esim,

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { errorRows } from '../../src/sandbox/orders/answers.ts';
+import { errorRows } from '../support/sandbox-errors.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, startSandbox } from './running-sandbox.ts';
 

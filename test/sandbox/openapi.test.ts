@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { apiOperations } from '../../src/sandbox/http/api-operations.ts';
+import { parse, stringify } from 'yaml';
+import { apiOperations, sandboxDocument } from '../support/sandbox-openapi.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { OpenApiDocument } from '../support/openapi-document.ts';
 import { buyEsim, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
@@ -35,6 +38,13 @@ describe('the OpenAPI document', () => {
       expect(text).toContain(from);
       expect(mistakesIn(text.replace(from, to)).join('\n')).toMatch(mistake);
     }
+  });
+
+  it('says what the schemas of the requests say (write it with UPDATE_DOCS=1)', () => {
+    const path = join(import.meta.dirname, '../../src/sandbox/http/openapi.yaml');
+    if (process.env['UPDATE_DOCS'] === '1')
+      writeFileSync(path, stringify(sandboxDocument(), { aliasDuplicateObjects: false, lineWidth: 120 }));
+    expect(parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(JSON.stringify(sandboxDocument())));
   });
 
   it('each operation with a body has an example of it, which fits its schema', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkNames } from '../../src/sandbox/settings/check-order.ts';
-import { giftCardOrderAnswer } from '../../src/sandbox/orders/wire.ts';
+import { giftCardOrderAnswer } from '../support/sandbox-answers.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('a reference identifies one order', () => {

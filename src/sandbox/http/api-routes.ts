@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, Hono } from 'hono';
+import { parse } from 'yaml';
 import { bearerToken, canonicalAddress } from '../account/accounts.ts';
 import type { SandboxClock } from '../values/clock.ts';
 import type { Committer } from '../storage/committer.ts';
@@ -11,7 +14,6 @@ import type { SandboxState } from '../orders/sandbox-state.ts';
 import type { Service } from '../orders/service.ts';
 import type { SeededStream } from '../values/randomness.ts';
 import { refusal, toResponse } from '../orders/answers.ts';
-import { apiOperations } from './api-operations.ts';
 import { type OpenCalls, readJsonBody, type Web } from './server.ts';
 
 type ApiParts = {
@@ -24,12 +26,31 @@ type ApiParts = {
   openCalls: OpenCalls;
 };
 
-/** The endpoints of the API (Spec 4), and 404 for every other path. */
+/** The endpoints of Spec 4. */
+const routes: Readonly<Record<string, Operation>> = {
+  'POST /orders': 'gift_card_order',
+  'GET /orders/:subject': 'gift_card_lookup',
+  'GET /products': 'products',
+  'POST /esim/orders': 'esim_order',
+  'GET /esim/orders/:subject': 'esim_order_lookup',
+  'GET /esim/destinations': 'destinations',
+  'GET /esim/destinations/:subject/plans': 'plans',
+  'GET /esim/esims/:subject': 'esim',
+  'GET /esim/esims/:subject/topups': 'topups',
+  'POST /esim/esims/:subject/topups': 'esim_topup',
+  'POST /esim/esims/:subject/cancel': 'esim_cancel',
+  'GET /balances': 'balances',
+};
+
+/** The endpoints of the API, their document, and 404 for every other path. */
 export function addApiRoutes(app: Hono<Web>, parts: ApiParts): void {
-  for (const { operation, method, path } of apiOperations) {
-    const parameter = /\{(\w+)\}/.exec(path)?.[1];
-    app[method](path.replace(/\{(\w+)\}/, ':$1'), (context: Context<Web>) =>
-      exchange(context, operation, parameter === undefined ? '' : (context.req.param(parameter) ?? ''), parts),
+  app.get('/openapi.json', (context) =>
+    context.json(parse(readFileSync(join(import.meta.dirname, 'openapi.yaml'), 'utf8'))),
+  );
+  for (const [route, operation] of Object.entries(routes)) {
+    const [method = '', path = ''] = route.split(' ');
+    app.on(method, path, (context: Context<Web>) =>
+      exchange(context, operation, context.req.param('subject') ?? '', parts),
     );
   }
   app.all('*', (context) => exchange(context, 'unknown', '', parts));

@@ -1,11 +1,9 @@
-import type * as z from 'zod';
 import { toDecimal } from '../values/money.ts';
 import { isoTime } from '../values/clock.ts';
 import type { Destination, Plan, Product } from './catalogue.ts';
 import { type Code, type Esim, stateOf } from './units.ts';
 import type { Order } from './orders.ts';
 import type { SandboxState } from './sandbox-state.ts';
-import type * as wire from './wire.ts';
 
 /** The body that shows an order of either family. */
 export function renderOrder(order: Order, state: SandboxState, now: number): object {
@@ -17,7 +15,7 @@ export function renderOrder(order: Order, state: SandboxState, now: number): obj
   return renderEsimOrder(order, esims, now);
 }
 
-function renderGiftCardOrder(order: Order, codes: Code[]): z.output<typeof wire.giftCardOrderAnswer> {
+function renderGiftCardOrder(order: Order, codes: Code[]) {
   return {
     ...orderFields(order),
     variant: order.item,
@@ -25,7 +23,7 @@ function renderGiftCardOrder(order: Order, codes: Code[]): z.output<typeof wire.
   };
 }
 
-function renderEsimOrder(order: Order, esims: Esim[], now: number): z.output<typeof wire.esimOrderAnswer> {
+function renderEsimOrder(order: Order, esims: Esim[], now: number) {
   return {
     ...orderFields(order),
     plan: order.item,
@@ -48,7 +46,7 @@ function orderFields(order: Order) {
   };
 }
 
-function renderCode({ code, serial, pin, url, expires_at: expiresAt }: Code): z.output<typeof wire.codeUnit> {
+function renderCode({ code, serial, pin, url, expires_at: expiresAt }: Code) {
   return {
     code,
     serial,
@@ -58,7 +56,7 @@ function renderCode({ code, serial, pin, url, expires_at: expiresAt }: Code): z.
   };
 }
 
-export function renderEsim(esim: Esim, now: number): z.output<typeof wire.esimUnit> {
+export function renderEsim(esim: Esim, now: number) {
   const { iccid, plan, smdp_address, matching_id } = esim;
   return {
     iccid,
@@ -74,13 +72,13 @@ export function renderEsim(esim: Esim, now: number): z.output<typeof wire.esimUn
   };
 }
 
-export function renderProduct(product: Product, stock: number): z.output<typeof wire.productUnit> {
+export function renderProduct(product: Product, stock: number) {
   const { variant, name, brand, category, max_quantity, website_only } = product;
   const prices = renderPrices(product.prices);
   return { variant, name, brand, category, prices, stock, max_quantity, website_only, api_sellable: !website_only };
 }
 
-export function renderPlan(plan: Plan): z.output<typeof wire.planUnit> {
+export function renderPlan(plan: Plan) {
   return {
     plan: plan.plan,
     name: plan.name,
@@ -94,10 +92,7 @@ export function renderPlan(plan: Plan): z.output<typeof wire.planUnit> {
   };
 }
 
-export function renderDestination(
-  { destination, name, countries }: Destination,
-  plansOnSale: number,
-): z.output<typeof wire.destinationsAnswer>['destinations'][number] {
+export function renderDestination({ destination, name, countries }: Destination, plansOnSale: number) {
   return { destination, name, countries, plans: plansOnSale };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
@@ -12,6 +12,8 @@ const neededBytes = 2 * 1024 ** 3;
 export function setup(): (() => void) | undefined {
   if (process.env['TMPDIR'] !== undefined || freeBytes(memory) < neededBytes) return undefined;
   const folder = mkdtempSync(join(memory, 'order-sync-'));
+  // As /tmp is: some tests act as another user.
+  chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;
   return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -2,14 +2,12 @@ import type { Hono } from 'hono';
 import { controlRoutes, newControlToken } from '../admin/control-routes.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
 import { loggable, performInWorker } from '../admin/perform-command.ts';
-import { actionForms } from '../admin/actions/action-forms.ts';
 import { actionRoutes } from '../admin/actions/action-routes.ts';
 import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/shown-pauses.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
 import { type CommandCalls, commandSettings, performCalls } from './commands.ts';
-import { readCatalogue } from '../submit/read-catalogue.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
 import type { ConfigReloader } from './reload.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
@@ -85,7 +83,7 @@ function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, cu
 
 function adminPages(
   parts: WorkerParts,
-  { calls, reloader, draining }: AdminDeps,
+  { reloader, draining }: AdminDeps,
   deps: WorkerDeps,
   current: CurrentConfig,
   perform: Perform,
@@ -105,16 +103,11 @@ function adminPages(
         const capacity = submission.gate.usage().reduce((sum, { requests }) => sum + requests.capacity, 0);
         return (capacity * 60_000) / config.wholesale.limits.windowMs;
       },
-      readCatalogue: async (question) => {
-        const answer = await calls.run(async (signal) => await readCatalogue(submission, { ...question, signal }));
-        return { kind: 'catalogue', ...answer };
-      },
       configInUse: () => reloader?.inUse ?? null,
       instance: config.instance,
       environment: config.wholesale.environment,
       version,
       clock,
-      forms: actionForms,
     },
   });
 }

@@ -33,8 +33,6 @@ const paths = [
   '/deliveries',
   '/deliveries?status=given_up',
   '/audit',
-  '/catalogue',
-  '/catalogue?variants=steam-usd-5,nope',
   '/config',
   '/nothing-here',
 ];

@@ -10,7 +10,7 @@ import type { ShowOutcome } from '../pages/page-routes.ts';
 import { ownPath } from '../sign-in/guard-pages.ts';
 import { requireOperator } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
-import { actionForms } from './action-forms.ts';
+import { actionForms } from '../pages/action-forms.ts';
 import { FinishedForms, type FormFields, type FormRequest, readForm } from './read-form.ts';
 import { acknowledgePreview, bulkPreview, bulkReport, revealedUnits } from './outcome-pages.ts';
 
@@ -178,7 +178,7 @@ function refusal(error: OrderSyncError, fields: FormFields, { sources }: ActionO
   const reference = fields.get('reference');
   const order = reference === undefined ? null : sources.read.showEntry(reference);
   const entry = order?.entries.find((it) => it.reference === reference);
-  const instead = order === null || entry === undefined ? null : actionForms.entry(entry, order, form);
+  const instead = order === null || entry === undefined ? null : actionForms.entry(entry, form);
   return html`<p class="problem">${error.message}</p>
 ${error.hint === undefined ? null : html`<p>${error.hint}</p>`}
 ${entry === undefined ? null : html`<h2>What can be done instead</h2><p><span class="code">${entry.reference}</span> is ${entry.state}.</p>${instead ?? html`<p>Nothing can be done to it.</p>`}`}

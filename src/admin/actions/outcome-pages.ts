@@ -7,7 +7,7 @@ import type { BulkPreview } from '../bulk-run.ts';
 import type { FormContext } from '../pages/page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { orderLink } from '../pages/text.ts';
-import { openForm } from './action-forms.ts';
+import { openForm } from '../pages/action-forms.ts';
 import type { AcknowledgeFilter } from './read-form.ts';
 
 /** How many entries of each state a preview names, and how many rows of the attention list it counts. */

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { placeOf, type Attention, type AttentionFilter } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import { actionForms } from './action-forms.ts';
 import { adviceText } from './advice.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
@@ -18,7 +19,7 @@ function attentionFilter(url: URL): AttentionFilter {
 }
 
 /** Everything that needs a person, beginning with the rows that hold up others. */
-export function attentionPage({ read, clock, forms }: PageSources, context: FormContext, url: URL): Html {
+export function attentionPage({ read, clock }: PageSources, context: FormContext, url: URL): Html {
   const filter = attentionFilter(url);
   const nowMs = clock.wallMs();
   const after = asked(url, 'after');
@@ -41,7 +42,7 @@ export function attentionPage({ read, clock, forms }: PageSources, context: Form
 ${counts.length === 0 ? null : html`<p>${counts.map(([kind, count], index) => `${index === 0 ? '' : ', '}${count} ${kind}`)}</p>`}
 ${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows)}
 ${paging(url, 'after', next, { first: 'First page', before: 'Page before', next: 'Next page' })}
-${forms.attentionList(url.searchParams, context)}`;
+${actionForms.attentionList(url.searchParams, context)}`;
 }
 
 /** One row of the attention list with its evidence, what may be decided, and the way to the next row. */
@@ -64,7 +65,7 @@ ${next === null ? html`<span class="faint">This is the last row.</span>` : html`
 </dl>
 ${row.message === null || row.message === '' ? null : html`<p class="problem">${longText(row.message, 1000)}</p>`}
 <p><strong>What to do:</strong> ${adviceText(row, context)}</p>
-${sources.forms.attention(row, context)}
+${actionForms.attention(row, context)}
 ${order === null ? null : evidence(row, order, sources, context)}
 ${list}`;
 }
@@ -78,18 +79,13 @@ function evidence(row: Attention, order: OrderDetail, sources: PageSources, cont
   const isRefused = row.id.startsWith('line:');
   const entries = order.entries.filter(({ reference }) => row.reference === null || reference === row.reference);
   return html`<section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
-${isRefused ? notAccepted(order) : entryEvidence(entries, order, sources, context)}
+${isRefused ? notAccepted(order) : entryEvidence(entries, sources, context)}
 <p><a href="${orderPath(order.source, order.orderId)}">The whole order</a></p></section>`;
 }
 
-function entryEvidence(
-  entries: readonly EntryDetail[],
-  order: OrderDetail,
-  sources: PageSources,
-  context: FormContext,
-): readonly Html[] {
+function entryEvidence(entries: readonly EntryDetail[], sources: PageSources, context: FormContext): readonly Html[] {
   return entries.map(
-    (entry) => html`${entryCard(entry, order, sources, context)}
+    (entry) => html`${entryCard(entry, sources, context)}
 ${
   entry.attempts.length === 0
     ? html`<p>It was never sent.</p>`

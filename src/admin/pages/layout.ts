@@ -29,7 +29,6 @@ const links = [
   ['/orders', 'Orders'],
   ['/deliveries', 'Deliveries'],
   ['/audit', 'Audit'],
-  ['/catalogue', 'Catalogue'],
   ['/config', 'Configuration'],
 ] as const;
 

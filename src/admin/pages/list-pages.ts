@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import { type Html, table } from '../html/document.ts';
+import { actionForms } from './action-forms.ts';
 import { asked, filterForm, oneOf, paging } from './list-parts.ts';
-import type { CatalogueAnswer, FormContext, PageSources } from './page-sources.ts';
+import type { FormContext, PageSources } from './page-sources.ts';
 import { longText, orderLink, timeText } from './text.ts';
 import type { ConfigValue } from '../../config/config.ts';
 import { pausedSinks } from './paused-sections.ts';
@@ -36,51 +37,6 @@ ${rows.length === 0 ? html`<p>No decision fits this filter.</p>` : table('Decisi
 ${paging(url, 'after', next, { first: 'Newest', before: 'Newer', next: 'Older' })}`;
 }
 
-const withinMs = 15_000;
-const mostAsked = 50;
-
-/** Looks up products in the supplier's catalogue, on the request budget of the worker. */
-export async function cataloguePage({ readCatalogue }: PageSources, url: URL): Promise<Html> {
-  const [variants, plans] = [idsIn(url, 'variants'), idsIn(url, 'plans')];
-  const isAsked = variants.length + plans.length > 0;
-  const answer = isAsked ? await readCatalogue({ variants, plans, withinMs }) : null;
-  return html`<p>A lookup reads pages of the catalogue. Each is one request of the budget, so this page does not refresh itself.</p>
-${filterForm('/catalogue', [
-  { kind: 'text', name: 'variants', label: 'Gift card variants, with commas', value: variants.join(', ') },
-  { kind: 'text', name: 'plans', label: 'eSIM plans, with commas', value: plans.join(', ') },
-])}
-${answer === null ? null : answerTables(answer, variants, plans)}`;
-}
-
-function idsIn(url: URL, name: string): string[] {
-  const ids = (asked(url, name) ?? '').split(/[\s,]+/).filter((id) => id !== '');
-  return [...new Set(ids)].slice(0, mostAsked);
-}
-
-function answerTables(answer: CatalogueAnswer, variants: readonly string[], plans: readonly string[]): Html {
-  const { products, productsProblem, plansProblem } = answer;
-  const productRows = variants.map((variant) => {
-    const found = products.find((product) => product.variant === variant);
-    if (found === undefined) return [variant, missing(productsProblem), null, null];
-    return [variant, soldText(found.sellable), found.maxQuantity ?? 'no limit told', found.currencies.join(', ')];
-  });
-  const planRows = plans.map((plan) => {
-    const found = answer.plans.find((one) => one.plan === plan);
-    if (found === undefined) return [plan, missing(plansProblem), null, null];
-    const days = found.daily ? `${found.minDays ?? 1} to ${found.maxDays ?? 'any'} days` : 'fixed';
-    return [plan, soldText(found.sellable), days, found.currencies.join(', ')];
-  });
-  return html`${[productsProblem, plansProblem].map((problem) => (problem === null ? null : html`<p class="warning">${problem}</p>`))}
-${productRows.length === 0 ? null : table('Gift cards', ['Variant', 'Sold through the API', 'Most in one order', 'Balances'], productRows)}
-${planRows.length === 0 ? null : table('eSIM plans', ['Plan', 'Sold through the API', 'Days', 'Balances'], planRows)}`;
-}
-
-/** A reading that ended early proves nothing about what it has not seen. */
-const missing = (problem: string | null): string =>
-  problem === null ? 'not in the catalogue' : 'not found before the reading ended';
-
-const soldText = (sellable: boolean): string => (sellable ? 'yes' : 'no');
-
 const fingerprintLength = 8;
 
 /** The configuration in use: every value and where it came from. A secret is shown as the beginning of its digest. */
@@ -111,23 +67,20 @@ const shownDeliveries = 100;
 
 /** Results that no sink has yet: those that are tried, and those that were given up. */
 export function deliveriesPage(sources: PageSources, context: FormContext, url: URL): Html {
-  const { read, clock, forms } = sources;
+  const { read, clock } = sources;
   const nowMs = clock.wallMs();
   const status = oneOf(asked(url, 'status'), ['open', 'given_up']) ?? 'open';
   const [sink, after] = [asked(url, 'sink'), asked(url, 'after')];
   const place = { limit: shownDeliveries, ...(after === undefined ? {} : { after }) };
   const { rows, next } = read.deliveries({ status, sink }, place);
-  const cells = rows.map((row) => {
-    const delivery = { sink: row.sink, done: false, doneAt: null, lastError: row.lastError, givenUpAt: row.givenUpAt };
-    return [
-      orderLink(row.source, row.orderId),
-      row.sink,
-      row.tries,
-      row.lastError === null ? null : longText(row.lastError),
-      status === 'open' ? timeText(row.dueAt, nowMs) : timeText(row.givenUpAt, nowMs),
-      forms.delivery(delivery, row, context),
-    ];
-  });
+  const cells = rows.map((row) => [
+    orderLink(row.source, row.orderId),
+    row.sink,
+    row.tries,
+    row.lastError === null ? null : longText(row.lastError),
+    timeText(status === 'open' ? row.dueAt : row.givenUpAt, nowMs),
+    actionForms.delivery(row.sink, row, context),
+  ]);
   const caption = status === 'open' ? 'Results that are tried, the next one first' : 'Results that were given up';
   return html`${filterForm('/deliveries', [
     {

@@ -6,6 +6,7 @@ import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/due-results.ts';
 import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { asked, paging } from './list-parts.ts';
@@ -30,7 +31,7 @@ export function orderPage(sources: PageSources, order: OrderDetail, context: For
 <div><dt>Changed</dt><dd>${timeText(order.updatedAt, nowMs)}</dd></div>
 </dl>
 <section aria-labelledby="lines"><h2 id="lines">What was asked, and what became of it</h2>
-${order.entries.map((entry) => html`${entryCard(entry, order, sources, context)}${reviewLink(entry, needPerson)}`)}
+${order.entries.map((entry) => html`${entryCard(entry, sources, context)}${reviewLink(entry, needPerson)}`)}
 ${notAccepted(order)}
 </section>
 <section aria-labelledby="results"><h2 id="results">Results</h2>${deliveryTable(order, document.state, sources, context, nowMs)}</section>
@@ -42,12 +43,7 @@ ${paging(url, 'after', events.next, { first: 'From the beginning', before: 'Earl
 }
 
 /** One entry: its state with the evidence, and what may be decided. */
-export function entryCard(
-  entry: EntryDetail,
-  order: OrderDetail,
-  { clock, forms }: PageSources,
-  context: FormContext,
-): Html {
+export function entryCard(entry: EntryDetail, { clock }: PageSources, context: FormContext): Html {
   const nowMs = clock.wallMs();
   const action = entry.errorCode === null || entry.state === 'held' ? null : clientActionFor(entry.errorCode);
   const error = [entry.errorCode, entry.errorMessage].filter((text) => text !== null && text !== '').join(': ');
@@ -68,7 +64,7 @@ ${error === '' ? null : html`<p class="problem">${longText(error)}${entry.attemp
 ${expectedText(entry)}
 ${entry.pausedBy.map(({ scope, reason, since }) => html`<p class="warning">Held up: ${scope} is paused, ${timeText(since, nowMs)}: ${reason}</p>`)}
 <dl class="facts">${facts.map(([name, text]) => (text === null ? null : html`<div><dt>${name}</dt><dd>${text}</dd></div>`))}</dl>
-${forms.entry(entry, order, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.map(commandOf).join(', ')}</p>`}
+${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.map(commandOf).join(', ')}</p>`}
 </article>`;
 }
 
@@ -145,7 +141,7 @@ function deliveryTable(
     delivery.sink === folderSinkName ? html`${delivery.sink}: <span class="code">${file}</span>` : delivery.sink,
     deliveryText(delivery, nowMs),
     delivery.lastError === null ? null : longText(delivery.lastError),
-    sources.forms.delivery(delivery, order, context),
+    actionForms.delivery(delivery.sink, order, context),
   ]);
   return table('Results by sink', ['Sink', 'State', 'Last error', 'Decide'], rows);
 }

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { entryStates } from '../../core/entry/states.ts';
 import type { OrderFilter, OrderSummary } from '../../store/read/list-orders.ts';
+import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { addressWith, asked, filterForm, oneOf, paging } from './list-parts.ts';
@@ -9,7 +10,7 @@ import { orderLink, timeText } from './text.ts';
 const shownOrders = 50;
 
 /** The filter in an address, without the place in the list. */
-export function orderFilter(url: URL): Omit<OrderFilter, 'limit'> {
+function orderFilter(url: URL): Omit<OrderFilter, 'limit'> {
   const state = oneOf(asked(url, 'state'), entryStates);
   const [source, search] = [asked(url, 'source'), asked(url, 'search')];
   const before = Number(asked(url, 'before'));
@@ -23,7 +24,7 @@ export function orderFilter(url: URL): Omit<OrderFilter, 'limit'> {
 }
 
 /** The orders that fit the filter in the address, the newest first. */
-export function ordersPage({ read, clock, forms }: PageSources, context: FormContext, url: URL): Html {
+export function ordersPage({ read, clock }: PageSources, context: FormContext, url: URL): Html {
   const filter = orderFilter(url);
   const nowMs = clock.wallMs();
   const found = read.listOrders({ ...filter, limit: shownOrders + 1 });
@@ -71,16 +72,11 @@ export function ordersPage({ read, clock, forms }: PageSources, context: FormCon
   })}</ul>
 ${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Lines', 'Received', 'Changed'], rows)}
 ${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', before: 'Newer', next: 'Older' })}
-${forms.orderList(url.searchParams, context)}
-<p>This list as <a href="${exportPath(url, 'csv')}">CSV</a> or <a href="${exportPath(url, 'json')}">JSON</a>, at most 50,000 orders.</p>`;
-}
-
-function exportPath(url: URL, ending: 'csv' | 'json'): string {
-  return addressWith(new URL(`/export/orders.${ending}${url.search}`, url), { before: null, trail: null });
+${actionForms.orderList(url.searchParams, context)}`;
 }
 
 /** `2 fulfilled, 1 not accepted`. */
-export function stateCounts({ states, rejectedLines }: OrderSummary): string {
+function stateCounts({ states, rejectedLines }: OrderSummary): string {
   const counts = entryStates.flatMap((state) => {
     const entries = states[state] ?? 0;
     return entries === 0 ? [] : [`${entries} ${state}`];

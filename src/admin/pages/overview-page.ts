@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import { entryStates } from '../../core/entry/states.ts';
+import { actionForms } from './action-forms.ts';
 import { adviceText } from './advice.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
@@ -18,7 +19,7 @@ ${pausedScopes(sources, context)}
 ${pausedSinks(sources)}
 <section aria-labelledby="queue"><h2 id="queue">Sending</h2>
 ${queueFacts(sources.explainQueue(), nowMs)}
-${sources.forms.queue(context)}
+${actionForms.queue(context)}
 ${lastPause(sources, nowMs)}
 </section>
 ${countsSection(sources, nowMs)}

@@ -1,5 +1,4 @@
 import { Hono, type Context } from 'hono';
-import { stream } from 'hono/streaming';
 import type { Logger } from 'pino';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -10,12 +9,11 @@ import type { PageEnv } from '../sign-in/visitor.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { assetRoutes } from '../html/assets.ts';
 import { attentionPage, reviewPage } from './attention-page.ts';
-import { auditPage, cataloguePage, configPage, deliveriesPage } from './list-pages.ts';
+import { auditPage, configPage, deliveriesPage } from './list-pages.ts';
 import type { Html } from '../html/document.ts';
 import { Notices, page, type PageFrame } from './layout.ts';
-import { ordersAsCsv, ordersAsJson } from './order-export.ts';
 import { orderPage } from './order-page.ts';
-import { orderFilter, ordersPage } from './orders-page.ts';
+import { ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
 import { refusedPage } from '../sign-in/sign-in-pages.ts';
 
@@ -47,7 +45,6 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   routes.route('/', assetRoutes());
   guardPages(routes, access);
   addPages(routes, sources, shared);
-  addExports(routes, sources);
   if (actions !== undefined) {
     const show: ShowOutcome = (context, title, main, returnTo) =>
       page({ ...frameOf(sources, context, shared, false), here: returnTo }, title, main);
@@ -68,11 +65,11 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
 }
 
 function addPages(routes: Hono<PageEnv>, sources: PageSources, shared: SharedFacts): void {
-  const show = (path: string, title: string, content: Content, isLive: (url: URL) => boolean = () => true): void => {
+  const show = (path: string, title: string, content: Content): void => {
     routes.get(path, async (context) => {
       const url = new URL(context.req.url);
       const main = await content(formContext(context), url);
-      return await context.html(page(frameOf(sources, context, shared, isLive(url)), title, main));
+      return await context.html(page(frameOf(sources, context, shared, true), title, main));
     });
   };
   show('/', 'Overview', (context) => overviewPage(sources, context));
@@ -82,18 +79,6 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, shared: SharedFac
   show('/deliveries', 'Deliveries', (context, url) => deliveriesPage(sources, context, url));
   show('/audit', 'Audit log', (_, url) => auditPage(sources, url));
   show('/config', 'Configuration', (_, url) => configPage(sources, url));
-  routes.get('/catalogue', async (context, next) => {
-    // A lookup costs requests of the budget: a page of another site must not cause any.
-    const site = context.req.header('sec-fetch-site');
-    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
-    return isOwn ? await next() : await context.html(refusedPage('Open the catalogue from these pages.'), 403);
-  });
-  show(
-    '/catalogue',
-    'Catalogue',
-    (_, url) => cataloguePage(sources, url),
-    (url) => url.search === '',
-  );
   routes.get('/orders/:source/:orderId', async (context) => {
     const { source, orderId } = context.req.param();
     const order = sources.read.showOrder(source, orderId);
@@ -101,26 +86,6 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, shared: SharedFac
     const main = orderPage(sources, order, formContext(context), new URL(context.req.url));
     return await context.html(page(frameOf(sources, context, shared, true), `Order ${orderId}`, main));
   });
-}
-
-/** Lists as files. They are sent as they are read, so no list is in memory as a whole. */
-function addExports(routes: Hono<PageEnv>, { read }: PageSources): void {
-  const kinds = [
-    ['csv', 'text/csv; charset=utf-8', ordersAsCsv],
-    ['json', 'application/json', ordersAsJson],
-  ] as const;
-  for (const [ending, type, rows] of kinds) {
-    routes.get(`/export/orders.${ending}`, (context) => {
-      context.header('content-type', type);
-      context.header('content-disposition', `attachment; filename="orders.${ending}"`);
-      return stream(context, async (out) => {
-        for await (const piece of rows(read, orderFilter(new URL(context.req.url)))) {
-          if (out.aborted) return;
-          await out.write(piece);
-        }
-      });
-    });
-  }
 }
 
 /** The facts that every page shows, read once for all pages. */

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { longText, timeOfMs } from './text.ts';
@@ -6,7 +7,7 @@ import { longText, timeOfMs } from './text.ts';
 const shownPauses = 20;
 
 /** The paused scopes that hold up the most; null: there is none. */
-export function pausedScopes({ read, clock, forms }: PageSources, context: FormContext): Html | null {
+export function pausedScopes({ read, clock }: PageSources, context: FormContext): Html | null {
   const pauses = read.pauses();
   if (pauses.length === 0) return null;
   const nowMs = clock.wallMs();
@@ -18,7 +19,7 @@ export function pausedScopes({ read, clock, forms }: PageSources, context: FormC
     timeOfMs(pause.sinceMs, nowMs),
     pause.scope === 'account' ? html`<a href="/orders?state=pending">${pause.holdsUp}</a>` : pause.holdsUp,
     pause.probeAtMs === null ? 'only a person resumes it' : timeOfMs(pause.probeAtMs, nowMs),
-    forms.pause(pause, context),
+    actionForms.pause(pause.scope, context),
   ]);
   const header = ['Scope', 'Reason', 'By', 'Since', 'Entries held up', 'Next try', 'Decide'];
   const others = pauses.length - shown.length;

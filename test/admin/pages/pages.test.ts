@@ -1,4 +1,3 @@
-import { parse as parseCsv } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { line, fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
 import { nowMs, type Installation } from '../../cli/installation.ts';
@@ -89,22 +88,6 @@ describe('the pages', () => {
     expect(hrefOf((await ask(back)).text, 'prev')).toBe('/orders?source=shop1');
     expect(seen.length).toBe(450);
     expect(new Set(seen).size).toBe(450);
-  });
-
-  it('give lists as files: CSV that no spreadsheet calculates, and JSON', async () => {
-    const { ask } = await startPages({ ...local, fill: fillMany });
-    const csv = await ask('/export/orders.csv?state=pending');
-    expect(csv.headers['content-disposition']).toBe('attachment; filename="orders.csv"');
-    const rows: Record<string, string>[] = parseCsv(csv.text, { columns: true });
-    expect([rows.length, rows[0]?.['order_id'], rows[0]?.['entries']]).toEqual([450, '450', '1 pending']);
-    const json = JSON.parse((await ask('/export/orders.json')).text);
-    expect([json.orders.length, json.orders[449].order_id, json.next_before]).toEqual([450, '1', null]);
-    expect(JSON.parse((await ask('/export/orders.json?source=other')).text)).toEqual({ orders: [], next_before: null });
-  });
-
-  it('mark text that begins like a formula', async () => {
-    const { ask } = await startPages({ ...local, fill: (place) => acceptOrders(place, ['=1+1']) });
-    expect((await ask('/export/orders.csv')).text).toContain("'=1+1");
   });
 
   it('show an order with what happened in which order, and never a code', async () => {
@@ -221,24 +204,6 @@ describe('the pages', () => {
     );
     expect(config).not.toContain('sandbox-key-main');
     expect(config).toContain('order-sync.yaml:6');
-  });
-
-  it('look products up only when they are asked to, and from no other site', async () => {
-    const questions: unknown[] = [];
-    const readCatalogue = async (question: { variants: string[] }) => {
-      questions.push(question);
-      const product = { variant: 'steam-10', sellable: true, maxQuantity: 5, currencies: ['USD'] };
-      return { kind: 'catalogue' as const, products: [product], plans: [], productsProblem: null, plansProblem: null };
-    };
-    const { ask } = await startPages({ ...local, sources: { readCatalogue } });
-    await ask('/catalogue');
-    expect((await ask('/catalogue?variants=x', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
-    expect(questions).toEqual([]);
-    const { text } = await ask('/catalogue?variants=steam-10,nope');
-    expect(questions).toEqual([{ variants: ['steam-10', 'nope'], plans: [], withinMs: 15_000 }]);
-    expect(text).toMatch(/steam-10<\/td><td>yes<\/td><td>5<\/td><td>USD/);
-    expect(text).toMatch(/nope<\/td><td>not in the catalogue/);
-    expect(text).not.toContain('data-live');
   });
 
   it('show text from outside as text', async () => {

@@ -2,11 +2,10 @@ import { request } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
-import { actionForms } from '../../../src/admin/actions/action-forms.ts';
 import { actionRoutes } from '../../../src/admin/actions/action-routes.ts';
 import { controlRoutes } from '../../../src/admin/control-routes.ts';
 import { startHealthServer } from '../../../src/admin/health-server.ts';
-import { noForms, type PageSources } from '../../../src/admin/pages/page-sources.ts';
+import type { PageSources } from '../../../src/admin/pages/page-sources.ts';
 import { pageRoutes } from '../../../src/admin/pages/page-routes.ts';
 import type { AdminSettings } from '../../../src/admin/settings.ts';
 import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
@@ -69,19 +68,11 @@ export async function startPages(options: PagesOptions = {}) {
     read: store.read,
     explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),
     callsPerMinute: () => 60,
-    readCatalogue: async () => ({
-      kind: 'catalogue',
-      products: [],
-      plans: [],
-      productsProblem: null,
-      plansProblem: null,
-    }),
     configInUse: () => loadConfig({ file: place.configFile, environment: {} }),
     instance: 'acme',
     environment: 'sandbox',
     version: '1.2.3',
     clock,
-    forms: options.decides === true ? actionForms : noForms,
     ...options.sources,
   };
   const access = new PageAccess(() => settings, clock, logger);

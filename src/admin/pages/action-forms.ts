@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { html } from 'hono/html';
-import { type ActionForms, type FormContext, mayDecide } from '../pages/page-sources.ts';
+import { type FormContext, mayDecide } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { resolutions } from '../../core/operator/operator-decision.ts';
-import { allowedActions, type EntryActionName, entryStates } from '../../core/entry/states.ts';
-import type { EntryDetail } from '../../store/read/order-detail.ts';
+import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
+import type { Attention } from '../../store/read/attention.ts';
+import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { bulkActions, statesFor } from '../../core/operator/operator-command.ts';
 
 /** One thing that a person may do. */
@@ -139,29 +140,28 @@ const titles = { retry: 'retry now', hold: 'hold', release: 'release', cancel: '
 const given = (filter: URLSearchParams, name: string): string => filter.get(name)?.trim() ?? '';
 
 /**
- * The action that is offered for the entries of a list of orders. Null where the list is of no state and no shop, or where its
+ * The action that is offered for the entries of a list of orders. None where the list is of no state and no shop, or where its
  * filter says more than a command can.
  */
-function orderListAction(filter: URLSearchParams): OfferedAction | null {
+function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
   const [state, source] = [given(filter, 'state'), given(filter, 'source')];
-  if ((state === '' && source === '') || given(filter, 'search') !== '' || given(filter, 'attention') !== '')
-    return null;
-  const choices = bulkActions.filter(
-    (action) => state === '' || statesFor(action).some((it) => it === entryStates.find((name) => name === state)),
-  );
-  if (choices.length === 0) return null;
+  if ((state === '' && source === '') || given(filter, 'search') !== '' || given(filter, 'attention') !== '') return [];
+  const choices = bulkActions.filter((action) => state === '' || statesFor(action).some((it) => it === state));
+  if (choices.length === 0) return [];
   const of = [state === '' ? [] : [`in the state ${state}`], source === '' ? [] : [`of the shop ${source}`]].flat();
-  return {
-    title: 'Decide on all of them',
-    what: `Shows first how many entries ${of.join(', ')} it would concern.`,
-    fields: { action: 'bulk', state, source, code: '' },
-    inputs: choiceInput(
-      'order',
-      'What to do',
-      choices.map((action) => [action, titles[action]]),
-    ),
-    needsReason: false,
-  };
+  return [
+    {
+      title: 'Decide on all of them',
+      what: `Shows first how many entries ${of.join(', ')} it would concern.`,
+      fields: { action: 'bulk', state, source, code: '' },
+      inputs: choiceInput(
+        'order',
+        'What to do',
+        choices.map((action) => [action, titles[action]]),
+      ),
+      needsReason: false,
+    },
+  ];
 }
 
 /** The actions that are offered for the filtered attention list. */
@@ -184,15 +184,16 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
   ];
 }
 
-/** To pause a scope. */
-function pauseAction(): OfferedAction {
-  return {
-    title: 'Pause buying',
-    what: 'Nothing new is bought for the scope until somebody resumes it. Orders still come in and wait, and calls that are under way end. While the account is paused, nothing is looked up either.',
-    fields: { action: 'pause' },
-    inputs: html`${textInput('scope', 'Scope: account (everything), key:NAME, balance:USD, family:gift_card, family:esim, variant:ID or plan:ID', { required: true, value: 'account' })}`,
-  };
-}
+const pauseAction: OfferedAction = {
+  title: 'Pause buying',
+  what: 'Nothing new is bought for the scope until somebody resumes it. Orders still come in and wait, and calls that are under way end. While the account is paused, nothing is looked up either.',
+  fields: { action: 'pause' },
+  inputs: textInput(
+    'scope',
+    'Scope: account (everything), key:NAME, balance:USD, family:gift_card, family:esim, variant:ID or plan:ID',
+    { required: true, value: 'account' },
+  ),
+};
 
 const resumeAction = (scope: string): OfferedAction => ({
   title: 'Resume',
@@ -217,20 +218,19 @@ function forms(actions: readonly OfferedAction[], context: FormContext): Html | 
   return html`<div class="actions">${actions.map((action) => foldedForm(action, context))}</div>`;
 }
 
-/** The forms of an operator. A viewer gets none. */
-export const actionForms: ActionForms = {
-  entry: (entry, _order, context) => forms(entryActions(entry), context),
-  attention: ({ id, kind, scope, canAcknowledge }, context) => {
+/** The forms for what a person may decide; null: there is nothing to decide, or the visitor is no operator. */
+export const actionForms = {
+  entry: (entry: EntryDetail, context: FormContext) => forms(entryActions(entry), context),
+  attention: ({ id, kind, scope, canAcknowledge }: Attention, context: FormContext) => {
     if (canAcknowledge) return forms([acknowledgeAction(id)], context);
     // A sink is resumed by its next delivery, not by a person.
     return kind === 'pause' && scope !== null && id === `pause:${scope}` ? forms([resumeAction(scope)], context) : null;
   },
-  attentionList: (filter, context) => forms(attentionListActions(filter), context),
-  orderList: (filter, context) => {
-    const action = orderListAction(filter);
-    return action === null ? null : forms([action], context);
-  },
-  pause: ({ scope }, context) => forms([resumeAction(scope)], context),
-  queue: (context) => forms([pauseAction()], context),
-  delivery: ({ sink }, { source, orderId }, context) => forms([rewriteAction(sink, source, orderId)], context),
+  attentionList: (filter: URLSearchParams, context: FormContext) => forms(attentionListActions(filter), context),
+  /** For the orders that a list shows, all pages of it. */
+  orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),
+  pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
+  queue: (context: FormContext) => forms([pauseAction], context),
+  delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) =>
+    forms([rewriteAction(sink, source, orderId)], context),
 };

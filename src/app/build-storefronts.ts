@@ -1,9 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { ReadBack } from '../storefronts/read-back/read-back.ts';
-import type { Shop } from '../storefronts/settings.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
-import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
+import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/attempt.ts';
 import type { CurrentConfig, CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
@@ -45,20 +44,17 @@ export function buildReadBack(
   const notRead = shops.filter(({ rest }) => rest === null).length;
   if (notRead > 0)
     logger.warn({ shops: notRead }, 'shops without a `rest` section: the worker misses orders whose webhook is lost');
-  const handlerOf = ({ platform, shop }: Pick<Shop, 'platform' | 'shop'>): ShopHandler => {
-    const handler = current.intake.handlerFor(platform, shop);
-    assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
-    return handler;
-  };
-  const read = { isTest: false, topic: null, isListed: true } as const;
   return new ReadBack({
     shops,
     store: store.storefronts,
     clock,
     logger,
     connections,
-    take: async (shop, document, refunds) => await handlerOf(shop).take({ ...read, document, refunds }),
-    takeDeleted: async (shop, orderId) => await handlerOf(shop).takeDeleted(orderId),
+    handlerOf: ({ platform, shop }) => {
+      const handler = current.intake.handlerFor(platform, shop);
+      assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+      return handler;
+    },
   });
 }
 

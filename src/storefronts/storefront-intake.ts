@@ -10,8 +10,7 @@ import { planDeletion, planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
-import type { OrderReading, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
-import type { SkuMap } from '../core/order/sku.ts';
+import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
 import { SkuFile } from './sku-file.ts';
 
 interface StorefrontIntakeDeps {
@@ -24,54 +23,40 @@ interface StorefrontIntakeDeps {
 }
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
-interface OrderSnapshot {
+interface OrderSnapshot extends Omit<ReadContext, 'refunds'> {
   /** The JSON document, with every number as text. */
   readonly document: unknown;
-  /** A header says that it is a test order. */
-  readonly isTest: boolean;
-  /** The topic that the webhook names; null for an order of the shop's list. */
-  readonly topic: string | null;
-  /** It was read from the shop just now. */
-  readonly isListed: boolean;
-  /** The refunds of the order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
-  readonly refunds: readonly unknown[] | 'not_read' | 'unknown';
+  readonly refunds: KnownRefunds;
 }
+
+/** The refunds of an order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
+type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
 
 /**
  * The outcome. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: the order has a partial
  * refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled until its refunds
  * are read.
  */
-type StorefrontAnswer =
-  | Exclude<OrderReading, { readonly kind: 'order' | 'unreadable' }>
+export type StorefrontAnswer =
+  | { readonly kind: 'other' }
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
   | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
 
 type AnsweredOrder = Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'state'>;
 
-/**
- * Takes in the orders of all shops. An order in one state is the same thing whether a webhook delivered it or it was
- * read back.
- */
+/** Takes in the orders of all shops: the state of an order is the same whether a webhook delivered it or it was read back. */
 export class StorefrontIntake {
   readonly #handlers: ReadonlyMap<string, ShopHandler>;
 
   /** @throws OrderSyncError CONFIG_INVALID when a SKU map cannot be used */
   constructor(deps: StorefrontIntakeDeps) {
-    this.#handlers = new Map(
-      deps.shops.map((shop) => [`${shop.platform}/${shop.shop}`, new ShopHandler(shop, deps)] as const),
-    );
+    this.#handlers = new Map(deps.shops.map((shop) => [`${shop.platform}/${shop.shop}`, new ShopHandler(shop, deps)]));
   }
 
   /** Null when there is no such shop. */
   handlerFor(platform: string, shop: string): ShopHandler | null {
     return this.#handlers.get(`${platform}/${shop}`) ?? null;
-  }
-
-  /** The handlers of all configured shops. */
-  all(): readonly ShopHandler[] {
-    return [...this.#handlers.values()];
   }
 
   /** `warn` while a changed SKU map cannot be used, and its last good version is used instead. */
@@ -94,11 +79,6 @@ export class ShopHandler {
     this.#deps = deps;
   }
 
-  /** The SKU map that is in use now. */
-  skus(): SkuMap {
-    return this.#skus.current();
-  }
-
   get hasSkuProblem(): boolean {
     return this.#skus.problem !== null;
   }
@@ -109,8 +89,10 @@ export class ShopHandler {
     const now = { ...this.#context(), isReadNow: isListed };
     const deleted = topic === this.webhook.deletedTopic ? deletedOrderId(document) : null;
     if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, now));
-    const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds };
-    const reading = platformOf(this.shop).readOrder(document, this.shop, context);
+    const reading = platformOf(this.shop).readOrder(document, this.shop, {
+      ...snapshot,
+      refunds: typeof refunds === 'string' ? null : refunds,
+    });
     if (reading.kind === 'other') return reading;
     if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
     const { order } = reading;
@@ -120,6 +102,11 @@ export class ShopHandler {
     if (!order.refundUnclear || refunds !== 'not_read') return await this.#take(plan);
     const { stale } = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return stale ? { kind: 'taken', order, taken: staleState } : { kind: 'needs_refunds', order };
+  }
+
+  /** Takes in an order as the shop's API shows it now. */
+  async takeRead(document: unknown, refunds: KnownRefunds): Promise<StorefrontAnswer> {
+    return await this.take({ document, refunds, isTest: false, topic: null, isListed: true });
   }
 
   /** Takes in that the shop has an order no more: it was asked for it just now. */

@@ -5,7 +5,7 @@ import type { OrderedEntries } from '../core/result/delivered-lines.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { platformOf } from './platforms.ts';
 import { ShopApiError } from './shop/shop-api.ts';
-import { type ConnectedShop, isConnected, type ShopConnections } from './shop-connections.ts';
+import { isConnected, type ShopConnections } from './shop-connections.ts';
 import type { Shop } from './settings.ts';
 import { NoteTimes, WriteBackError } from './shop/platform.ts';
 import { statementOf } from './shop/order-statement.ts';
@@ -70,33 +70,25 @@ export class ShopWriteBack {
     // Nothing to tell yet, so the shop is not asked.
     if (statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
     const { connections, clock } = this.#deps;
-    const shop = this.#shop();
+    const shop = this.#deps.shop();
+    if (shop === null || shop.writeBack === null || !isConnected(shop)) {
+      throw new OrderSyncError('NOT_FOUND', `results are not written into the shop ${this.name} any more`);
+    }
     const connection = connections.connect(shop);
-    const subject = { shop: this.name, source: statement.source, order_id: statement.orderId };
-    const logger = this.#deps.logger.child(subject);
+    const { source, orderId } = statement;
+    const logger = this.#deps.logger.child({ shop: this.name, source, order_id: orderId });
     try {
-      const parts = { shop, api: connection.api, clock, logger, signal, noteTimes: this.#noteTimes };
-      const written = await platformOf(shop).writeBack(statement, parts);
+      const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, signal };
+      const written = await platformOf(shop).writeBack(statement, { ...parts, noteTimes: this.#noteTimes });
       if (written.length > 0) logger.info({ written }, 'wrote the result into the order of the shop');
       return undefined;
     } catch (error) {
-      throw error instanceof ShopApiError && error.kind === 'unauthorized' ? withAdvice(error) : error;
+      if (!(error instanceof ShopApiError) || error.kind !== 'unauthorized') throw error;
+      const advice = 'the key of the shop must have the right to write orders, see docs/storefronts.md';
+      const { kind, message, retryAfterMs } = error;
+      throw new ShopApiError(kind, `${message}: ${advice}`, { retryAfterMs, cause: error });
     } finally {
       await connection.close();
     }
   }
-
-  #shop(): ConnectedShop {
-    const shop = this.#deps.shop();
-    if (shop !== null && shop.writeBack !== null && isConnected(shop)) return shop;
-    throw new OrderSyncError('NOT_FOUND', `results are not written into the shop ${this.name} any more`);
-  }
-}
-
-function withAdvice(error: ShopApiError): ShopApiError {
-  const advice = 'the key of the shop must have the right to write orders, see docs/storefronts.md';
-  return new ShopApiError(error.kind, `${error.message}: ${advice}`, {
-    retryAfterMs: error.retryAfterMs,
-    cause: error,
-  });
 }

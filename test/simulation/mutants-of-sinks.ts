@@ -57,8 +57,8 @@ export const mutantsOfSinks: readonly Mutant[] = [
     file: 'storefronts/woocommerce/order-fields.ts',
     changes: [
       [
-        'return [{ key: fieldKeys.codes, value: JSON.stringify(listed) }];',
-        'return [{ key: fieldKeys.codes, value: (last ??= JSON.stringify(listed)) }];',
+        '[{ key: fieldKeys.codes, value: codesJson(given) }];',
+        '[{ key: fieldKeys.codes, value: (last ??= codesJson(given)) }];',
       ],
       ['const textOf = ', 'let last: string | undefined;\nconst textOf = '],
     ],

@@ -5,22 +5,17 @@ import { Loop } from '../../ops/loop.ts';
 import { onSchedule, type Schedule } from '../../ops/schedule.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
-import {
-  type ConnectedShop,
-  connectionKey,
-  isConnected,
-  type ShopConnection,
-  type ShopConnections,
-} from '../shop-connections.ts';
-import { type ReadBackReport, ShopReader, type TakeDeleted, type TakeOrder } from './shop-reader.ts';
+import { type ConnectedShop, connectionKey, isConnected, type ShopConnections } from '../shop-connections.ts';
+import type { ShopHandler } from '../storefront-intake.ts';
+import { type ReadBackReport, ShopReader } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
 
 interface ReadBackDeps {
   /** Shops without `rest` are passed over. */
   readonly shops: readonly Shop[];
   readonly store: Storefronts;
-  readonly take: TakeOrder;
-  readonly takeDeleted: TakeDeleted;
+  /** Takes in the orders of a shop. */
+  readonly handlerOf: (shop: Shop) => ShopHandler;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connections: ShopConnections;
@@ -56,10 +51,7 @@ export class ReadBack {
     for (const loop of this.#loops) loop.start();
   }
 
-  /**
-   * Flags orders that wait for being read back from a shop that is no longer read back. Lines that wait for their order to be
-   * read again there are bought without that.
-   */
+  /** Shops that are not read back any more: flags orders that wait for it, and buys lines that wait for their order. */
   async flagStranded(): Promise<void> {
     const { store, clock } = this.#deps;
     const shops = this.#loops.map(({ shop }) => shop);
@@ -84,7 +76,10 @@ export class ReadBack {
   #loopsFor(shops: readonly Shop[], running: readonly ShopLoop[]): readonly ShopLoop[] {
     return shops
       .filter(isConnected)
-      .map((shop) => running.find((loop) => loop.isFor(shop)) ?? new ShopLoop(shop, this.#deps));
+      .map(
+        (shop) =>
+          running.find((loop) => connectionKey(loop.shop) === connectionKey(shop)) ?? new ShopLoop(shop, this.#deps),
+      );
   }
 
   #end(loop: ShopLoop): void {
@@ -105,12 +100,12 @@ export class ReadBack {
 
   /** Has a shop read back soon. */
   notify(shop: ShopName): void {
-    this.#loopOf(shop)?.notify();
+    this.#loopOf(shop)?.loop.notify();
   }
 
   /** An order of the shop with this source waits to be read again before it is bought. */
   notifyRecheck(source: string): void {
-    this.#loops.find(({ shop }) => shop.source === source)?.rechecks.notify();
+    this.#loops.find(({ shop }) => shop.source === source)?.rechecks.loop.notify();
   }
 
   health(): 'pass' | 'warn' {
@@ -153,49 +148,41 @@ class ShopLoop {
   readonly shop: ConnectedShop;
   readonly reader: ShopReader;
   readonly rechecks: ShopRechecks;
-  readonly #connection: ShopConnection;
-  readonly #loop: Loop;
+  readonly loop: Loop;
+  readonly #connection: ReturnType<ShopConnections['connect']>;
   #schedule: Schedule | null = null;
   #lastRun: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | null = null;
 
   constructor(shop: ConnectedShop, deps: ReadBackDeps) {
-    const { store, take, takeDeleted, clock, logger, connections } = deps;
+    const { store, clock } = deps;
     this.shop = shop;
-    this.#connection = connections.connect(shop);
+    this.#connection = deps.connections.connect(shop);
     const round = async (signal: AbortSignal): Promise<number> => {
       await this.run(null);
       await clock.sleep(idleAfterRunMs, signal);
       return maxIdleMs;
     };
-    this.#loop = new Loop({ clock, round });
-    const parts = { shop, api: this.#connection.api, store, take, clock, logger };
+    this.loop = new Loop({ clock, round });
+    const logger = deps.logger.child({ platform: shop.platform, shop: shop.shop });
+    const parts = { shop, api: this.#connection.api, store, clock, logger, handler: () => deps.handlerOf(shop) };
     this.reader = new ShopReader(parts);
-    this.rechecks = new ShopRechecks({ ...parts, takeDeleted, watermark: this.reader.watermark });
-  }
-
-  /** Whether these settings change nothing for the loop. */
-  isFor(other: ConnectedShop): boolean {
-    return connectionKey(other) === connectionKey(this.shop);
+    this.rechecks = new ShopRechecks({ ...parts, watermark: this.reader.watermark });
   }
 
   get health(): 'pass' | 'warn' {
     return this.reader.health === 'warn' ? 'warn' : this.rechecks.health;
   }
 
-  notify(): void {
-    this.#loop.notify();
-  }
-
   start(): void {
-    this.#schedule = onSchedule(this.shop.rest.schedule, () => this.notify());
-    this.#loop.start();
-    this.rechecks.start();
+    this.#schedule = onSchedule(this.shop.rest.schedule, () => this.loop.notify());
+    this.loop.start();
+    this.rechecks.loop.start();
   }
 
   /** Waits for the run that is under way, then runs. Never throws. */
   async run(sinceMs: number | null): Promise<ReadBackReport> {
-    const run = this.#lastRun.then(() => this.reader.run(this.#loop.signal, sinceMs));
+    const run = this.#lastRun.then(() => this.reader.run(this.loop.signal, sinceMs));
     this.#lastRun = run;
     return await run;
   }
@@ -208,7 +195,7 @@ class ShopLoop {
 
   async #stop(): Promise<void> {
     this.#schedule?.stop();
-    await Promise.all([this.#loop.stop(), this.rechecks.stop()]);
+    await Promise.all([this.loop.stop(), this.rechecks.loop.stop()]);
     await this.#lastRun;
     await this.#connection.close();
   }

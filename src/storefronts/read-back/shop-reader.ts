@@ -1,24 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { StorefrontTaken } from '../../store/storefronts/storefront-order.ts';
-import type { Shop } from '../settings.ts';
+import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';
-
-/** Takes in the state of an order exactly as a webhook delivers it. For `refunds` see `ShopHandler.take`. */
-export type TakeOrder = (
-  shop: Pick<Shop, 'platform' | 'shop'>,
-  document: unknown,
-  refunds: readonly unknown[] | 'not_read' | 'unknown',
-) => Promise<Taken>;
-
-/** Takes in that the shop has an order no more, as a webhook tells it. */
-export type TakeDeleted = (shop: Pick<Shop, 'platform' | 'shop'>, orderId: string) => Promise<Taken>;
-
-/** The outcome of an order that was read: see `ShopHandler.take`. */
-export type Taken =
-  | { readonly kind: 'other' | 'test' | 'needs_refunds' }
-  | { readonly kind: 'unreadable'; readonly flagged: number }
-  | { readonly kind: 'taken'; readonly taken: StorefrontTaken };
 
 /** The outcome of one run. */
 export interface ReadBackReport {
@@ -40,9 +23,10 @@ export interface ReadBackReport {
   readonly error: { readonly kind: string; readonly message: string } | null;
 }
 
-interface ShopReaderDeps extends WatermarkDeps {
+export interface ShopReaderDeps extends WatermarkDeps {
   readonly api: ShopApi;
-  readonly take: TakeOrder;
+  /** Takes in the orders that were read: by the settings in use, which a reload may change. */
+  readonly handler: () => ShopHandler;
 }
 
 /** So many failed runs in a row make the health check warn. Refused keys do so at once. */
@@ -107,32 +91,28 @@ export class ShopReader {
       await this.#readAll(signal, sinceMs, counts);
       this.#succeeded();
     } catch (cause) {
-      error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message: messageOf(cause) };
+      const message = cause instanceof Error ? cause.message : String(cause);
+      error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message };
       if (error.kind !== 'stopped') this.#failed(error, cause);
     }
-    const report = { platform: shop.platform, shop: shop.shop, ...counts, error };
     if (counts.accepted + counts.takenBack + counts.flagged + counts.unreadable > 0) {
-      logger.info(report, 'read-back found orders that no webhook had delivered');
+      logger.info({ ...counts, error }, 'read-back found orders that no webhook had delivered');
     }
-    return report;
+    return { platform: shop.platform, shop: shop.shop, ...counts, error };
   }
 
   #succeeded(): void {
-    if (this.#failures > 0) this.#deps.logger.info(nameOf(this.#deps.shop), 'the shop is read back again');
+    if (this.#failures > 0) this.#deps.logger.info('the shop is read back again');
     this.#everRead = true;
     this.#failures = 0;
     this.#lastErrorKind = null;
   }
 
   #failed(error: NonNullable<ReadBackReport['error']>, cause: unknown): void {
-    const { logger, shop } = this.#deps;
     this.#failures += 1;
     this.#lastErrorKind = error.kind;
-    const internal = error.kind === 'internal' ? { err: cause } : {};
-    logger.error(
-      { ...nameOf(shop), ...error, ...internal, failures: this.#failures },
-      'the shop could not be read back',
-    );
+    const details = { ...error, ...(error.kind === 'internal' ? { err: cause } : {}), failures: this.#failures };
+    this.#deps.logger.error(details, 'the shop could not be read back');
   }
 
   async #readAll(signal: AbortSignal, sinceMs: number | null, counts: Counts): Promise<void> {
@@ -149,14 +129,13 @@ export class ShopReader {
       }
       if (page.isLast) {
         counts.complete = true;
-        if (sinceMs === null) counts.flagged += await this.#flagUnread(this.#openedMs(open));
+        if (sinceMs === null) counts.flagged += await this.#flagUnread(open);
         return;
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
         if (!open.isSorted) {
-          const problem =
-            'the shop does not sort its orders by the time of their change, and one run cannot read them all';
-          throw new ShopApiError('unreadable', problem);
+          const problem = 'the shop does not sort its orders by the time of their change';
+          throw new ShopApiError('unreadable', `${problem}, and one run cannot read them all`);
         }
         if (sinceMs === null) this.#unfinished = open;
         return;
@@ -181,8 +160,8 @@ export class ShopReader {
 
   /** Continues the list of the last run, or opens a new one. After a failure the list is not continued. */
   async #continueOrOpen(signal: AbortSignal, sinceMs: number | null): Promise<{ open: OpenList; first: OrderPage }> {
-    const unfinished = sinceMs === null ? this.#unfinished : null;
-    if (unfinished !== null) {
+    const unfinished = this.#unfinished;
+    if (sinceMs === null && unfinished !== null) {
       this.#unfinished = null;
       return { open: unfinished, first: await unfinished.list.nextPage(signal) };
     }
@@ -204,9 +183,9 @@ export class ShopReader {
   }
 
   async #takeOne(listed: ListedOrder, signal: AbortSignal, counts: Counts): Promise<void> {
-    const { shop, take, logger } = this.#deps;
+    const { handler, logger } = this.#deps;
     counts.orders += 1;
-    const result = await take(shop, listed.value, 'not_read');
+    const result = await handler().takeRead(listed.value, 'not_read');
     const final = result.kind === 'needs_refunds' ? await this.#takeWithRefunds(listed, signal) : result;
     if (final.kind === 'taken') {
       counts.accepted += final.taken.accepted;
@@ -217,18 +196,17 @@ export class ShopReader {
       counts.flagged += final.flagged;
     } else if (final.kind === 'other') {
       counts.unreadable += 1;
-      const message = 'the list of orders has something that is no order: review it in the shop';
-      logger.error({ ...nameOf(shop), order_id: listed.id }, message);
+      logger.error({ order_id: listed.id }, 'the list of orders has something that is no order: review it in the shop');
     }
   }
 
-  async #takeWithRefunds(listed: ListedOrder, signal: AbortSignal): Promise<Taken> {
-    const { shop, take, api, logger } = this.#deps;
+  async #takeWithRefunds(listed: ListedOrder, signal: AbortSignal): Promise<StorefrontAnswer> {
+    const { handler, api, logger } = this.#deps;
     const id = listed.id ?? '';
     try {
       const refunds = await api.refundsOf(id, signal);
       this.#refundFailures.delete(id);
-      return await take(shop, listed.value, refunds);
+      return await handler().takeRead(listed.value, refunds);
     } catch (error) {
       const isOfThisOrder =
         error instanceof ShopApiError && ['refused', 'unreadable', 'unavailable'].includes(error.kind);
@@ -238,9 +216,8 @@ export class ShopReader {
       if (this.#refundFailures.size >= maxUnreadRefunds) this.#refundFailures.clear();
       this.#refundFailures.set(id, failures);
       if (failures < maxFailures) throw error;
-      const details = { ...nameOf(shop), order_id: id, message: error.message };
-      logger.error(details, 'the refunds of an order could not be read');
-      return await take(shop, listed.value, 'unknown');
+      logger.error({ order_id: id, message: error.message }, 'the refunds of an order could not be read');
+      return await handler().takeRead(listed.value, 'unknown');
     }
   }
 
@@ -251,9 +228,9 @@ export class ShopReader {
   }
 
   /** Flags orders that a webhook delivered long before this list was opened, and that the list does not have. */
-  async #flagUnread(openedMs: number): Promise<number> {
+  async #flagUnread(open: OpenList): Promise<number> {
     const { store, shop, clock } = this.#deps;
-    const seenBeforeMs = openedMs - unreadDelayMs;
+    const seenBeforeMs = this.#openedMs(open) - unreadDelayMs;
     return await store.flagUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
   }
 }
@@ -262,12 +239,4 @@ type Counts = { -readonly [K in Exclude<keyof ReadBackReport, 'platform' | 'shop
 
 function newCounts(): Counts {
   return { complete: false, pages: 0, orders: 0, accepted: 0, takenBack: 0, flagged: 0, unreadable: 0, readToMs: null };
-}
-
-function nameOf({ platform, shop }: Shop): { platform: string; shop: string } {
-  return { platform, shop };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

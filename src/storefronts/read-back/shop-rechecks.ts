@@ -1,23 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck } from '../../store/submission/rechecks.ts';
-import type { Storefronts } from '../../store/storefronts/storefronts.ts';
-import type { ConnectedShop } from '../shop-connections.ts';
-import { type ShopApi, ShopApiError } from '../shop/shop-api.ts';
-import type { Taken, TakeDeleted, TakeOrder } from './shop-reader.ts';
+import { ShopApiError } from '../shop/shop-api.ts';
+import type { StorefrontAnswer } from '../storefront-intake.ts';
+import type { ShopReaderDeps } from './shop-reader.ts';
 import type { Watermark } from './watermark.ts';
 
-interface ShopRechecksDeps {
-  readonly shop: ConnectedShop;
-  readonly api: ShopApi;
-  readonly store: Storefronts;
-  readonly take: TakeOrder;
-  readonly takeDeleted: TakeDeleted;
-  readonly watermark: Pick<Watermark, 'checkClock'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface ShopRechecksDeps extends ShopReaderDeps {
+  readonly watermark: Watermark;
 }
 
 /** So many orders are asked for in one step. */
@@ -43,8 +33,8 @@ const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'interna
  * webhook: its lines are held, cancelled or bought. The waiting orders are on disk: after a crash they are read again.
  */
 export class ShopRechecks {
+  readonly loop: Loop;
   readonly #deps: ShopRechecksDeps;
-  readonly #loop: Loop;
   /** How many calls in a row failed. */
   #failures = 0;
   #isRefused = false;
@@ -52,26 +42,12 @@ export class ShopRechecks {
 
   constructor(deps: ShopRechecksDeps) {
     this.#deps = deps;
-    this.#loop = new Loop({ clock: deps.clock, round: (signal) => this.#readDue(signal) });
+    this.loop = new Loop({ clock: deps.clock, round: (signal) => this.#readDue(signal) });
   }
 
   /** `warn` while the shop refuses the keys, or after several failures in a row. */
   get health(): 'pass' | 'warn' {
     return this.#isRefused || this.#failures >= maxFailures ? 'warn' : 'pass';
-  }
-
-  /** An order has begun to wait. */
-  notify(): void {
-    this.#loop.notify();
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** May be called again. */
-  async stop(): Promise<void> {
-    await this.#loop.stop();
   }
 
   /** Reads what is due. Returns after which time, in ms, more may be due. */
@@ -92,7 +68,7 @@ export class ShopRechecks {
       const nextAtMs = await store.nextRecheckAt(source);
       return nextAtMs === null ? maxIdleMs : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.wallMs()));
     } catch (error) {
-      logger.error({ ...this.#name(), err: error }, 'orders that wait to be read again could not be looked for');
+      logger.error({ err: error }, 'orders that wait to be read again could not be looked for');
       return maxIdleMs;
     }
   }
@@ -102,11 +78,13 @@ export class ShopRechecks {
   }
 
   async #readOne(order: DueRecheck, signal: AbortSignal): Promise<void> {
-    const { shop, api, take, takeDeleted, watermark } = this.#deps;
+    const { api, handler, watermark } = this.#deps;
+    const { orderId } = order;
     try {
-      const read = await api.order(order.orderId, signal);
+      const read = await api.order(orderId, signal);
       watermark.checkClock(api.clockAheadMs);
-      const taken = read === null ? await takeDeleted(shop, order.orderId) : await take(shop, read.value, read.refunds);
+      const taken =
+        read === null ? await handler().takeDeleted(orderId) : await handler().takeRead(read.value, read.refunds);
       this.#succeeded();
       const problem = problemOf(taken);
       if (problem !== null) await this.#postpone(order, problem);
@@ -125,12 +103,11 @@ export class ShopRechecks {
     const waitMs = Math.min(orderWaitMs.most, Math.max(orderWaitMs.least, nowMs - sinceMs));
     await store.postponeRecheck({ source: shop.source, orderId, problem, atMs: nowMs + waitMs });
     if (problem === order.problem) return;
-    const details = { ...this.#name(), order_id: orderId, problem };
-    logger.warn(details, 'an order could not be read again before it is bought: it waits');
+    logger.warn({ order_id: orderId, problem }, 'an order could not be read again before it is bought: it waits');
   }
 
   #succeeded(): void {
-    if (this.health === 'warn') this.#deps.logger.info(this.#name(), 'orders of the shop are read again');
+    if (this.health === 'warn') this.#deps.logger.info('orders of the shop are read again');
     this.#failures = 0;
     this.#isRefused = false;
   }
@@ -151,18 +128,13 @@ export class ShopRechecks {
     }
     if (before === 'pass' && this.health === 'warn') {
       const internal = kind === 'internal' ? { err: error } : { message: String(error) };
-      logger.error({ ...this.#name(), kind, ...internal }, 'orders that wait to be read again cannot be read');
+      logger.error({ kind, ...internal }, 'orders that wait to be read again cannot be read');
     }
-  }
-
-  #name(): { platform: string; shop: string } {
-    const { platform, shop } = this.#deps.shop;
-    return { platform, shop };
   }
 }
 
 /** Why an order still waits after an answer; null: the answer was taken in, and it waits no more. */
-function problemOf(result: Taken): string | null {
+function problemOf(result: StorefrontAnswer): string | null {
   switch (result.kind) {
     case 'taken':
       return result.taken.stale ? 'the shop shows an older state of the order than the one that is known' : null;

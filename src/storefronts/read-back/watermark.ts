@@ -8,14 +8,16 @@ export interface WatermarkDeps {
   readonly shop: ConnectedShop;
   readonly store: Storefronts;
   readonly clock: Clock;
+  /** Names the shop in each line. */
   readonly logger: Logger;
 }
 
+const hourMs = 3_600_000;
 /**
  * A clock that is more than a day behind needs a person: no order would be too old, and everything the shop ever sold
  * would be bought. A clock that is ahead only has more orders read again than necessary.
  */
-const wrongClockMs = 86_400_000;
+const wrongClockMs = 24 * hourMs;
 /** Two correct clocks may differ by this much. */
 const toleranceMs = 1000;
 /** This program is younger. A machine without a clock battery starts in 1970. */
@@ -34,35 +36,37 @@ export class Watermark {
 
   /** Sets it for a shop that no worker has read yet. */
   async begin(): Promise<void> {
-    const { store, shop } = this.#deps;
-    const nowMs = this.#deps.clock.wallMs();
-    if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
-    await store.advanceWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackH * 3_600_000, nowMs });
+    const { shop, clock } = this.#deps;
+    const nowMs = clock.wallMs();
+    if (nowMs >= earliestMs && (await this.#read()) === null) await this.advance(nowMs - shop.rest.lookbackH * hourMs);
+  }
+
+  async #read(): Promise<number | null> {
+    return await this.#deps.store.watermark(this.#deps.shop.source);
   }
 
   /** Whether the next runs will read an order that was changed then. */
   async covers(modifiedMs: number): Promise<boolean> {
-    const { store, shop } = this.#deps;
-    const watermarkMs = await store.watermark(shop.source);
-    return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapS * 1000;
+    const watermarkMs = await this.#read();
+    return watermarkMs !== null && modifiedMs >= watermarkMs - this.#deps.shop.rest.overlapS * 1000;
   }
 
   /** The time from which a run reads. It is earlier when the clock of the shop is behind. */
   async startMs(clockAheadMs: number | null): Promise<number> {
-    const { store, shop, clock } = this.#deps;
+    const { clock } = this.#deps;
+    const { lookbackH, overlapS } = this.#deps.shop.rest;
     const aheadMs = Math.min(wrongClockMs, Math.max(0, clockAheadMs ?? 0));
-    const watermarkMs = (await store.watermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackH * 3_600_000;
-    return watermarkMs - shop.rest.overlapS * 1000 - aheadMs;
+    return ((await this.#read()) ?? clock.wallMs() - lookbackH * hourMs) - overlapS * 1000 - aheadMs;
   }
 
   /** Never beyond this machine's clock: an order with a date in the future would hide all changes until then. */
   async advance(readToMs: number): Promise<void> {
-    const { store, shop } = this.#deps;
-    const nowMs = this.#deps.clock.wallMs();
+    const { store, shop, clock } = this.#deps;
+    const nowMs = clock.wallMs();
     await store.advanceWatermark({ source: shop.source, modifiedMs: Math.min(readToMs, nowMs), nowMs });
   }
 
-  /** Throws ShopApiError `clock` when this machine's clock is so wrong that nothing may be bought by it. */
+  /** @throws ShopApiError `clock` when this machine's clock is so wrong that nothing may be bought by it */
   checkClock(clockAheadMs: number | null): void {
     const nowMs = this.#deps.clock.wallMs();
     if (nowMs >= earliestMs && (clockAheadMs ?? 0) >= -wrongClockMs) return;
@@ -78,8 +82,7 @@ export class Watermark {
     const { shop, logger } = this.#deps;
     if (clockAheadMs === null) return false;
     if (Math.abs(clockAheadMs) > Math.max(60_000, shop.rest.overlapS * 1000)) {
-      const details = { platform: shop.platform, shop: shop.shop, ahead_ms: clockAheadMs };
-      logger.warn(details, 'the clocks of this machine and of the shop differ');
+      logger.warn({ ahead_ms: clockAheadMs }, 'the clocks of this machine and of the shop differ');
     }
     this.checkClock(clockAheadMs);
     const wasLowered = await this.#lower(clockAheadMs);
@@ -87,18 +90,16 @@ export class Watermark {
   }
 
   /**
-   * Repairs a watermark in the future, which a clock that was ahead has set at the first start: until that time nothing
-   * would be read. It is lowered to the later of both clocks, because orders from before the first start are never
-   * bought. Without the shop's clock it stays: this machine's clock may be the wrong one.
+   * Repairs a watermark in the future, which a clock that was ahead has set at the first start: until then nothing would be
+   * read. It is lowered to the later of both clocks, because orders from before the first start are never bought.
    */
   async #lower(clockAheadMs: number): Promise<boolean> {
     const { store, shop, clock, logger } = this.#deps;
     const nowMs = clock.wallMs();
-    const presentMs = Math.max(nowMs, nowMs - clockAheadMs) + toleranceMs;
+    const presentMs = nowMs + Math.max(0, -clockAheadMs) + toleranceMs;
     const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs, nowMs });
     if (wasLowered) {
-      const details = { platform: shop.platform, shop: shop.shop, to: isoTime(presentMs) };
-      logger.warn(details, 'the watermark of the shop was in the future; read-back begins now');
+      logger.warn({ to: isoTime(presentMs) }, 'the watermark of the shop was in the future; read-back begins now');
     }
     return wasLowered;
   }

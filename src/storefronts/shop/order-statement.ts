@@ -91,24 +91,28 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
 const isComplete = ({ later, byHand, notDelivered }: DeliveredLine): boolean =>
   later === 0 && byHand === 0 && notDelivered === 0;
 
-const keptUnitFields = [
-  'code',
-  'pin',
-  'serial',
-  'url',
-  'expires_at',
-  'iccid',
-  'lpa',
-  'smdp_address',
-  'matching_id',
-  'confirmation_code',
-  'qr_url',
-  'apple_install_url',
-] as const;
-
 /** A result may have QR codes as pictures: they would make the fields of an order large. */
 function withoutPictures(unit: Unit): Unit {
-  return Object.fromEntries(keptUnitFields.flatMap((name) => (unit[name] === undefined ? [] : [[name, unit[name]]])));
+  const values: Readonly<Record<string, unknown>> = { ...unit };
+  const kept = Object.keys(labels).filter((name) => values[name] !== undefined);
+  return Object.fromEntries(kept.map((name) => [name, values[name]]));
+}
+
+/** The result for programs, without codes. */
+export function resultJson({ isSandbox, lines }: OrderStatement): string {
+  const listed = lines.map((line) => ({ line_id: line.lineId, state: line.state, references: line.references }));
+  return JSON.stringify({ sandbox: isSandbox, lines: listed });
+}
+
+/** The units of these lines, for programs. */
+export function codesJson(given: readonly LineStatement[]): string {
+  const listed = given.map(({ lineId, sku, units, toppedUp }) => ({
+    line_id: lineId,
+    sku,
+    units,
+    topped_up: toppedUp,
+  }));
+  return JSON.stringify(listed);
 }
 
 /**

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { OpenConnections } from '../../ops/outgoing-http.ts';
-import type { ShopApi } from './shop-api.ts';
-import type { OrderReading, ReadContext } from './shop-order.ts';
+import type { ReadOrder, ShopApi } from './shop-api.ts';
+import type { OrderReading, ReadContext, ShopOrder } from './shop-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
 import type { OrderStatement } from './order-statement.ts';
 import type { DeliveryFailure } from '../../core/result/delivery-error.ts';
 
-/** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them. */
+/** One kind of shop: `platforms.ts` lists them. */
 export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopApi> {
   readonly webhook: WebhookFormat;
   /** Reads an order as the platform's webhooks and its API show it, with every number as text. */
@@ -16,7 +16,6 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
   connect(rest: NonNullable<Shop['rest']>, context: ApiContext): Api;
   /**
    * Brings an order of the shop to what its result says, by the writes that are missing. Returns what was written, without codes.
-   * @param parts.api what `connect` returned
    * @throws WriteBackError, ShopApiError
    */
   writeBack(statement: OrderStatement, parts: WriteBackParts<Shop, Api>): Promise<readonly string[]>;
@@ -25,6 +24,8 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
 /** The parts of one shop's write-back. */
 export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> {
   readonly shop: Shop;
+  readonly options: NonNullable<Shop['writeBack']>;
+  /** What `connect` returned. */
   readonly api: Api;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -56,8 +57,8 @@ export interface WebhookFormat {
 }
 
 /**
- * Why an order of a shop does not show its result. `waits`: the shop's state does not allow it now. `settles`: an
- * earlier call may still be processed, until a time that is known. `final`: trying again changes nothing, and a person has to look. The message says what to do.
+ * Why an order of a shop does not show its result. `waits`: the shop's state does not allow it now. `settles`: an earlier call
+ * may still be processed, until a time that is known. `final`: trying again changes nothing, and the message says what to do.
  */
 export class WriteBackError extends Error implements DeliveryFailure {
   /** The order decides, not the shop. */
@@ -78,6 +79,18 @@ export class WriteBackError extends Error implements DeliveryFailure {
   }
 }
 
+/** What is missing in an order of a shop. */
+export interface WritePlan<Write> {
+  /** In the order in which they are made: the codes stand in the order before its customer is told that it is done. */
+  readonly writes: readonly Write[];
+  /** Why something is not written although it was delivered: it is tried again later. Null: nothing is missing. */
+  readonly withheld: string | null;
+}
+
+/** A person may have put a paid order on hold: the customer gets nothing until it is released. */
+export const withheldUntilPaid = (status: string): string =>
+  `the shop's order ${status}, so what was delivered is withheld: it is given when the order is paid again`;
+
 /** If one was forgotten, its wait begins again. */
 const mostNotes = 10_000;
 
@@ -87,6 +100,7 @@ const mostNotes = 10_000;
  */
 export class NoteTimes {
   readonly #clock: Clock;
+  /** By marker, which names one note of one order. */
   readonly #sinceMono = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -94,24 +108,40 @@ export class NoteTimes {
   }
 
   /** Its post begins now. */
-  posted(orderId: string, marker: string): void {
-    const key = `${orderId} ${marker}`;
-    this.#sinceMono.delete(key);
-    this.#remember(key);
+  posted(marker: string): void {
+    const [oldest] = this.#sinceMono.keys();
+    if (this.#sinceMono.size >= mostNotes && oldest !== undefined) this.#sinceMono.delete(oldest);
+    this.#sinceMono.set(marker, this.#clock.monoMs());
   }
 
   /** In ms; 0 when nothing was known of it until now. */
-  knownForMs(orderId: string, marker: string): number {
-    const key = `${orderId} ${marker}`;
-    const sinceMono = this.#sinceMono.get(key);
-    if (sinceMono !== undefined) return this.#clock.monoMs() - sinceMono;
-    this.#remember(key);
-    return 0;
+  knownForMs(marker: string): number {
+    const sinceMono = this.#sinceMono.get(marker);
+    if (sinceMono === undefined) this.posted(marker);
+    return sinceMono === undefined ? 0 : this.#clock.monoMs() - sinceMono;
   }
+}
 
-  #remember(key: string): void {
-    const [oldest] = this.#sinceMono.keys();
-    if (this.#sinceMono.size >= mostNotes && oldest !== undefined) this.#sinceMono.delete(oldest);
-    this.#sinceMono.set(key, this.#clock.monoMs());
-  }
+/** The order as the shop shows it now. */
+export async function readOrder<Shop extends ShopSettings>(
+  orderId: string,
+  { api, shop, signal }: WriteBackParts<Shop, ShopApi>,
+  read: Platform<NoInfer<Shop>>['readOrder'],
+): Promise<ReadOrder & { readonly order: ShopOrder }> {
+  const found = await api.order(orderId, signal, { isBehind: true });
+  if (found !== null) return { ...found, order: orderIn(found, shop, read) };
+  const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
+  throw new WriteBackError('final', `${problem}: see \`orders show\``);
+}
+
+/** @throws WriteBackError when the order cannot be read */
+export function orderIn<Shop extends ShopSettings>(
+  { value, refunds }: ReadOrder,
+  shop: Shop,
+  read: Platform<NoInfer<Shop>>['readOrder'],
+): ShopOrder {
+  const reading = read(value, shop, { isTest: false, topic: null, isListed: true, refunds });
+  if (reading.kind === 'order') return reading.order;
+  const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
+  throw new WriteBackError('waits', `the order cannot be read${why}`);
 }

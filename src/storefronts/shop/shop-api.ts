@@ -10,11 +10,10 @@ export interface ShopApi {
   /** The refunds of an order, with their lines. */
   refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]>;
   /** One order as it is now, with its refunds; null: the shop surely has it no more. */
-  order(orderId: string, signal: AbortSignal): Promise<ReadOrder | null>;
+  order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
   close(): Promise<void>;
 }
 
-/** An order that was read by its id. */
 export interface ReadOrder {
   /** In the form of a webhook, with every number as text. */
   readonly value: unknown;
@@ -23,7 +22,6 @@ export interface ReadOrder {
 
 /** A list of orders, page by page; the order that was changed longest ago comes first. */
 export interface OrderList {
-  /** Reads the next page: usually one call. Throws ShopApiError. */
   nextPage(signal: AbortSignal): Promise<OrderPage>;
 }
 
@@ -36,7 +34,7 @@ export interface ListedOrder {
   /** Null when it has no readable id. */
   readonly id: string | null;
   readonly modifiedMs: number | null;
-  /** The order in the form of a webhook, with every number as text. */
+  /** As that of `ReadOrder`. */
   readonly value: unknown;
 }
 
@@ -46,16 +44,8 @@ export interface ListedOrder {
  * was read. `clock`: this machine's clock is so wrong that nothing may be bought by it. `stopped`: the worker stops.
  */
 type ShopApiErrorKind =
-  | 'unauthorized'
-  | 'absent'
-  | 'refused'
-  | 'rate_limited'
-  | 'unavailable'
-  | 'unreachable'
-  | 'unreadable'
-  | 'changed'
-  | 'clock'
-  | 'stopped';
+  | ('unauthorized' | 'absent' | 'refused' | 'rate_limited' | 'unavailable')
+  | ('unreachable' | 'unreadable' | 'changed' | 'clock' | 'stopped');
 
 /** Names the call and the answer, never a key. */
 export class ShopApiError extends Error implements DeliveryFailure {
@@ -71,7 +61,7 @@ export class ShopApiError extends Error implements DeliveryFailure {
     message: string,
     options: { retryAfterMs?: number | null; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, 'cause' in options ? { cause: options.cause } : {});
     this.name = 'ShopApiError';
     this.kind = kind;
     this.reason = kind === 'rate_limited' ? rateLimited : kind;
@@ -99,6 +89,5 @@ const timeZonesMs = 26 * 3_600_000;
 /** Throws `unreadable` when the shop ignored the time that it was asked for, which would list everything it ever sold. */
 export function checkSince(orders: readonly ListedOrder[], sinceMs: number, hint = ''): void {
   if (!orders.some(({ modifiedMs }) => modifiedMs !== null && modifiedMs < sinceMs - timeZonesMs)) return;
-  const problem = 'the shop lists orders that were changed long before the requested time';
-  throw new ShopApiError('unreadable', `${problem}${hint}`);
+  throw new ShopApiError('unreadable', `the shop lists orders that were changed long before the requested time${hint}`);
 }

@@ -31,13 +31,8 @@ export interface ShopAnswer {
   readonly value: unknown;
 }
 
-/** The problem of an answer whose status is a success. */
-export interface ShopProblem {
-  readonly kind: ShopApiError['kind'];
-  readonly text: string;
-  /** How long the shop asks to wait, in ms; null: it does not. */
-  readonly waitMs: number | null;
-}
+/** The problem of an answer whose status is a success. `waitMs`: so long the shop asks to wait; null: it does not. */
+export type ShopProblem = Pick<ShopApiError, 'kind'> & { readonly text: string; readonly waitMs: number | null };
 
 interface ShopHttpOptions extends ApiContext {
   readonly rest: RestSettings;
@@ -173,8 +168,7 @@ export class ShopHttp {
       if (Number.isFinite(shopMs)) this.#clockAheadMs = this.#options.clock.wallMs() - shopMs;
       const bytes = await this.#readBody(name, answer);
       this.#waitAtLeast(this.#options.pauseAfterMs?.(headers) ?? 0);
-      if (answer.statusCode !== 200 && answer.statusCode !== 201)
-        throw this.#failure(name, answer.statusCode, headers, bytes);
+      if (![200, 201].includes(answer.statusCode)) throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);
       if (value === undefined) {
         const problem = `${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
@@ -195,14 +189,14 @@ export class ShopHttp {
   }
 
   async #readBody(name: string, answer: IncomingAnswer): Promise<Buffer> {
+    const { bodyBytes } = this.#options.rest;
     const parts: Buffer[] = [];
     let bytes = 0;
     for await (const part of answer.body) {
       bytes += part.byteLength;
-      if (bytes > this.#options.rest.bodyBytes) {
-        answer.body.destroy();
-        const problem = `the answer is longer than ${this.#options.rest.bodyBytes} bytes`;
-        throw new ShopApiError('unreadable', `${name}: ${problem}`);
+      // Leaving the loop destroys the body.
+      if (bytes > bodyBytes) {
+        throw new ShopApiError('unreadable', `${name}: the answer is longer than ${bodyBytes} bytes`);
       }
       parts.push(part);
     }

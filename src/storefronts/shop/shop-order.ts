@@ -1,5 +1,5 @@
 import type { StorefrontOrder } from '../../store/storefronts/storefront-order.ts';
-import { type Fields, type FieldProblem, idOf, isObject, shown } from './payload-values.ts';
+import type { FieldProblem } from './payload-values.ts';
 
 /** Whether the state of an order lets it be bought. */
 export type ShopOrderState = StorefrontOrder['state'];
@@ -73,30 +73,4 @@ export interface ReadContext {
   readonly topic: string | null;
   /** It comes from the shop's list of orders. */
   readonly isListed: boolean;
-}
-
-/**
- * Whether a document is about an order. Other documents have lines, too: drafts, carts, checkouts, fulfillments.
- * @param fields the fields that only orders have
- */
-export function looksLikeOrder(
-  document: unknown,
-  context: Pick<ReadContext, 'topic' | 'isListed'>,
-  fields: readonly string[],
-): document is Fields {
-  if (!isObject(document)) return false;
-  if (context.isListed) return true;
-  const isAboutOrders = /^orders?[./]/.test(context.topic ?? '');
-  return 'line_items' in document && (isAboutOrders || fields.some((field) => field in document));
-}
-
-/** An order of which one field, without which nothing can be said about any of its lines, cannot be read. */
-export function unreadableOrder(
-  document: Fields,
-  field: string,
-  must: string,
-  modifiedMs: number | null = null,
-): UnreadableOrder {
-  const rule = `${must}, but is ${shown(document[field])}`;
-  return { kind: 'unreadable', orderId: idOf(document['id']), modifiedMs, field, rule };
 }

@@ -19,13 +19,8 @@ export interface ShopifyOrderNow {
 export interface FulfillmentOrder {
   readonly id: string;
   readonly status: string;
-  readonly lines: readonly {
-    /** Not that of the order's line. */
-    readonly id: string;
-    /** The id of the order's line; null: it cannot be read. */
-    readonly lineId: string | null;
-    readonly remaining: number;
-  }[];
+  /** `id` is not that of the order's line, which is `lineId`; null: it cannot be read. */
+  readonly lines: readonly { readonly id: string; readonly lineId: string | null; readonly remaining: number }[];
 }
 
 const fulfillmentOrdersOnPage = 5;
@@ -74,10 +69,7 @@ const moreLinesSchema = z.looseObject({ fulfillmentOrder: z.looseObject({ lineIt
 
 type Lines = z.infer<typeof linesSchema>;
 
-/**
- * Reads tags, metafields and everything that is still to be fulfilled of an order.
- * @param order the same order, as it was read before
- */
+/** Reads tags, metafields and everything that is still to be fulfilled of an order that was read. */
 export async function readShopifyOrderNow(
   api: ShopifyApi,
   order: ShopOrder,
@@ -113,10 +105,8 @@ export async function readShopifyOrderNow(
       fulfillmentOrders.push({ id: node.id, status: node.status, lines: await linesOf(node.id, node.lineItems) });
     }
     const { hasNextPage, endCursor } = page.fulfillmentOrders.pageInfo;
-    if (hasNextPage) {
-      after = endCursor;
-      continue;
-    }
+    after = endCursor;
+    if (hasNextPage) continue;
     const metafields = new Map(page.metafields.nodes.map(({ key, value }) => [key, value]));
     return { order, tags: page.tags, metafields, fulfillmentOrders };
   }

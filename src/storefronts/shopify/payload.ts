@@ -8,15 +8,15 @@ import {
   piecesOf,
   shopTime,
 } from '../shop/payload-values.ts';
-import { type LineReading, problemOf, readLines } from '../shop/read-lines.ts';
+import type { OrderReading, ReadContext, ShopOrder, ShopOrderState } from '../shop/shop-order.ts';
 import {
+  commonFields,
+  type LineReading,
   looksLikeOrder,
-  type OrderReading,
-  type ReadContext,
-  type ShopOrder,
-  type ShopOrderState,
+  problemOf,
+  readLines,
   unreadableOrder,
-} from '../shop/shop-order.ts';
+} from '../shop/read-order.ts';
 
 /**
  * Reads an order of the Shopify REST Admin API; its webhooks deliver the same form. Only the body is signed, so
@@ -46,13 +46,8 @@ export function readShopifyOrder(
   if (paidMs === null && (state === 'paid' || state === 'unknown_status')) {
     return unreadableOrder(document, 'processed_at', 'must be a time', modifiedMs);
   }
-  const head = {
-    orderId,
-    modifiedMs,
-    paidMs,
-    state,
-    status: isCancelled ? 'cancelled' : (status ?? 'without a status'),
-  };
+  const shown = isCancelled ? 'cancelled' : (status ?? 'without a status');
+  const head = { orderId, modifiedMs, paidMs, state, status: shown };
   return { kind: 'order', order: readOrder(document, head, shop.iccidField) };
 }
 
@@ -61,14 +56,11 @@ function readOrder(
   head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state' | 'status'>,
   iccidField: string,
 ): ShopOrder {
-  const { name, currency } = document;
   const isClosed = head.state === 'closed';
   const refunded = readRefunds(document['refunds']);
   return {
     ...head,
-    number: typeof name === 'string' ? name.slice(0, 64) : null,
-    currency: typeof currency === 'string' ? currency : '',
-    refundCount: listOf(document['refunds'])?.length ?? 0,
+    ...commonFields(document, 'name'),
     // An amount that is refunded without a line, for example for shipping, takes no line away.
     refundUnclear: false,
     ...readLines(document['line_items'], isClosed, (item, lineId) => readLine(item, refunded(lineId), iccidField)),
@@ -102,9 +94,7 @@ function readLine(item: Fields, refunded: number | null, iccidField: string): Li
   const hasCurrent = !isNothing(item['current_quantity']);
   const current = hasCurrent ? piecesOf(item['current_quantity']) : pieces;
   const isRemoved = hasCurrent && current === 0;
-  if ((pieces === null || pieces === 0) && !isRemoved) {
-    return problemOf('quantity', 'must be a positive whole number', item['quantity']);
-  }
+  if (!pieces && !isRemoved) return problemOf('quantity', 'must be a positive whole number', item['quantity']);
   if (current === null) return problemOf('current_quantity', 'must be a whole number', item['current_quantity']);
   if (refunded === null && !hasCurrent) {
     return { field: 'current_quantity', rule: 'is missing, and a refund of the order cannot be read' };

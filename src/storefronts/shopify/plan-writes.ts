@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { givenLines, type LineStatement, type OrderStatement } from '../shop/order-statement.ts';
+import { codesJson, givenLines, type LineStatement, type OrderStatement, resultJson } from '../shop/order-statement.ts';
+import { type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
+import type { ShopOrder } from '../shop/shop-order.ts';
 import type { FulfillmentOrder, ShopifyOrderNow } from './order-now.ts';
 import type { ShopifyWriteBack } from './settings.ts';
 
-export interface Metafield {
+interface Metafield {
   readonly key: string;
   readonly type: 'single_line_text_field' | 'json';
   readonly value: string;
@@ -20,15 +22,8 @@ export type ShopifyWrite =
     }
   | { readonly kind: 'tags'; readonly change: 'add' | 'remove'; readonly tag: string };
 
-export interface ShopifyPlan {
-  /** In the order in which they are made: the codes stand in the order before its customer is told that it is fulfilled. */
-  readonly writes: readonly ShopifyWrite[];
-  /** Why something is not written although it was delivered: it is tried again later. Null: nothing is missing. */
-  readonly withheld: string | null;
-}
-
-export const deliveredTag = 'order-sync-delivered';
-export const reviewTag = 'order-sync-review';
+const deliveredTag = 'order-sync-delivered';
+const reviewTag = 'order-sync-review';
 
 /** A fulfilment order in another status cannot be fulfilled. */
 const openStatuses: readonly string[] = ['OPEN', 'IN_PROGRESS'];
@@ -42,21 +37,18 @@ export function planShopifyWrites(
   statement: OrderStatement,
   options: ShopifyWriteBack,
   now: ShopifyOrderNow,
-): ShopifyPlan {
+): WritePlan<ShopifyWrite> {
   const { order } = now;
   if (order.state === 'closed') return { writes: [], withheld: null };
   const given = givenLines(statement, order);
-  const metafields = [...resultMetafields(statement), ...(options.deliverCodes === 'meta' ? codes(given) : [])].filter(
-    (wanted) => !hasMetafield(now, wanted),
-  );
+  const wanted = wantedMetafields(statement, options.deliverCodes === 'meta' ? given : []);
+  const metafields = wanted.filter((metafield) => !hasMetafield(now, metafield));
   const givenIds = new Set(given.map(({ lineId }) => lineId));
   const isOurs = ({ lineId, remaining }: FulfillmentOrder['lines'][number]): boolean =>
     remaining > 0 && lineId !== null && givenIds.has(lineId);
-  const due = options.fulfil
-    ? now.fulfillmentOrders
-        .map((one) => ({ ...one, lines: one.lines.filter(isOurs) }))
-        .filter(({ status, lines }) => lines.length > 0 && !endedStatuses.includes(status))
-    : [];
+  const due = (options.fulfil ? now.fulfillmentOrders : [])
+    .map((one) => ({ ...one, lines: one.lines.filter(isOurs) }))
+    .filter(({ status, lines }) => lines.length > 0 && !endedStatuses.includes(status));
   const open = due.filter(({ status }) => openStatuses.includes(status));
   const writes: readonly ShopifyWrite[] = [
     ...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),
@@ -68,26 +60,16 @@ export function planShopifyWrites(
     ...tagWrites(statement, now),
   ];
   const blocked = due.find(({ status }) => !openStatuses.includes(status));
-  return { writes, withheld: whyWithheld(statement, now, blocked?.status ?? null) };
+  return { writes, withheld: whyWithheld(statement, order, blocked?.status) };
 }
 
-function resultMetafields({ state, isSandbox, lines }: OrderStatement): readonly Metafield[] {
-  const listed = lines.map((line) => ({ line_id: line.lineId, state: line.state, references: line.references }));
+function wantedMetafields(statement: OrderStatement, codesOf: readonly LineStatement[]): readonly Metafield[] {
+  const codes = { key: 'codes', type: 'json', value: codesJson(codesOf) } as const;
   return [
-    { key: 'state', type: 'single_line_text_field', value: state },
-    { key: 'result', type: 'json', value: JSON.stringify({ sandbox: isSandbox, lines: listed }) },
+    { key: 'state', type: 'single_line_text_field', value: statement.state },
+    { key: 'result', type: 'json', value: resultJson(statement) },
+    ...(codesOf.length === 0 ? [] : [codes]),
   ];
-}
-
-function codes(given: readonly LineStatement[]): readonly Metafield[] {
-  if (given.length === 0) return [];
-  const listed = given.map((line) => ({
-    line_id: line.lineId,
-    sku: line.sku,
-    units: line.units,
-    topped_up: line.toppedUp,
-  }));
-  return [{ key: 'codes', type: 'json', value: JSON.stringify(listed) }];
 }
 
 /** The shop may write JSON in another form than it was sent. */
@@ -112,15 +94,9 @@ function tagWrites({ lines }: OrderStatement, { tags }: ShopifyOrderNow): readon
     .map(([tag, isWanted]) => ({ kind: 'tags', change: isWanted ? 'add' : 'remove', tag }));
 }
 
-function whyWithheld(
-  { lines }: OrderStatement,
-  { order }: ShopifyOrderNow,
-  blockedStatus: string | null,
-): string | null {
+function whyWithheld({ lines }: OrderStatement, { state, status }: ShopOrder, blocked: string | undefined) {
   if (!lines.some(({ stage }) => stage === 'done')) return null;
-  if (order.state !== 'paid') {
-    return `the shop's order is "${order.status}", so what was delivered is withheld: it is given when the order is paid again`;
-  }
-  if (blockedStatus === null) return null;
-  return `a fulfilment order of the shop's order is ${blockedStatus}: what was delivered is fulfilled when it is open again`;
+  if (state !== 'paid') return withheldUntilPaid(`is "${status}"`);
+  if (blocked === undefined) return null;
+  return `a fulfilment order of the shop's order is ${blocked}: what was delivered is fulfilled when it is open again`;
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Clock } from '../../core/clock.ts';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import type { PlainHeaders } from '../../core/http-headers.ts';
 import {
@@ -22,24 +21,23 @@ const fullBucket = { share: 0.8, pauseMs: 2000 };
 /** A granted token is renewed this long before it expires. */
 const renewBeforeMs = 300_000;
 
+const wholeNumber = z.string().regex(/^\d{1,9}$/);
 const bodySchema = z.looseObject({ orders: z.array(z.unknown()) });
 const scopesSchema = z.looseObject({ access_scopes: z.array(z.looseObject({ handle: z.string() })) });
 const grantSchema = z.looseObject({
   access_token: z.string().min(1).max(4096),
-  expires_in: z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .nullish(),
+  expires_in: wholeNumber.nullish(),
 });
 
-/** The version of the Admin API. */
-const apiVersion = '2026-10';
+/** With the version of the API. */
+const adminPath = '/admin/api/2026-10';
+const ordersPath = `${adminPath}/orders.json`;
 
 /** The Shopify REST Admin API. Its orders include their refunds, as its webhooks do. Needs the scope `read_orders`. */
 export class ShopifyApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: ShopifyRest;
-  readonly #clock: Clock;
+  readonly #clock: ApiContext['clock'];
   #granted: { readonly token: string; readonly untilMs: number } | null = null;
 
   constructor(rest: ShopifyRest, context: ApiContext) {
@@ -55,7 +53,6 @@ export class ShopifyApi implements ShopApi {
   }
 
   changedSince(sinceMs: number): OrderList {
-    const path = `/admin/api/${apiVersion}/orders.json`;
     const limit = String(this.#rest.pageSize);
     // With `open`, the default, refunds of archived orders would be missing.
     let query: Record<string, string> | null = {
@@ -67,14 +64,10 @@ export class ShopifyApi implements ShopApi {
     return {
       nextPage: async (signal): Promise<OrderPage> => {
         if (query === null) return { orders: [], isLast: true };
-        const answer = await this.#get(`${path}?${new URLSearchParams(query).toString()}`, signal);
-        const body = bodySchema.safeParse(answer.value);
-        if (!body.success) {
-          throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer has no list of orders`);
-        }
-        const orders = body.data.orders.map((value) => listedOrder(value, ['updated_at']));
+        const answer = await this.#get(`${ordersPath}?${new URLSearchParams(query).toString()}`, signal);
+        const orders = ordersIn(answer, `GET ${ordersPath}`).map((value) => listedOrder(value, ['updated_at']));
         checkSince(orders, sinceMs);
-        const cursor = nextCursor(answer, `${this.#http.basePath}${path}`);
+        const cursor = nextCursor(answer, `${this.#http.basePath}${ordersPath}`);
         query = cursor === null ? null : { limit, page_info: cursor };
         return { orders, isLast: cursor === null };
       },
@@ -91,12 +84,9 @@ export class ShopifyApi implements ShopApi {
    * the scope `read_all_orders` orders of more than 60 days are missing, too, so only with it an absent order is deleted.
    */
   async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
-    const path = `/admin/api/${apiVersion}/orders.json`;
-    const query = new URLSearchParams({ ids: orderId, status: 'any' }).toString();
-    const body = bodySchema.safeParse((await this.#get(`${path}?${query}`, signal, isBehind)).value);
-    const call = `GET ${path}?ids=${orderId}`;
-    if (!body.success) throw new ShopApiError('unreadable', `${call}: 200, but the answer has no list of orders`);
-    const [value] = body.data.orders;
+    const path = `${ordersPath}?ids=${orderId}`;
+    const call = `GET ${path}`;
+    const [value] = ordersIn(await this.#get(`${path}&status=any`, signal, isBehind), call);
     if (value !== undefined) {
       checkOrderId(value, orderId, call);
       return { value, refunds: [] };
@@ -118,10 +108,14 @@ export class ShopifyApi implements ShopApi {
    * lists. The status does not say whether the change succeeded: see `userErrors` there.
    */
   async graphql(query: string, variables: object, signal: AbortSignal): Promise<unknown> {
-    const path = `/admin/api/${apiVersion}/graphql.json`;
-    const body = JSON.stringify({ query, variables });
-    const headers = { 'content-type': 'application/json' };
-    const { value } = await this.#call({ method: 'POST', path, headers, body, signal, isBehind: true });
+    const { value } = await this.#call({
+      method: 'POST',
+      path: `${adminPath}/graphql.json`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+      signal,
+      isBehind: true,
+    });
     return isObject(value) ? value['data'] : null;
   }
 
@@ -149,22 +143,23 @@ export class ShopifyApi implements ShopApi {
     if (access.kind === 'token') return access.token;
     if (this.#granted !== null && this.#clock.monoMs() < this.#granted.untilMs) return this.#granted.token;
     const form = { grant_type: 'client_credentials', client_id: access.clientId, client_secret: access.clientSecret };
-    const answer = await this.#http.call({
-      method: 'POST',
-      path: '/admin/oauth/access_token',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(form).toString(),
-      signal,
-    });
+    const path = '/admin/oauth/access_token';
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams(form).toString();
+    const answer = await this.#http.call({ method: 'POST', path, headers, body, signal });
     const grant = grantSchema.safeParse(answer.value);
-    if (!grant.success) {
-      throw new ShopApiError('unreadable', 'POST /admin/oauth/access_token: 200, but the answer has no access token');
-    }
-    this.#http.hideInMessages(grant.data.access_token);
-    const validMs = Number(grant.data.expires_in ?? 3600) * 1000;
-    this.#granted = { token: grant.data.access_token, untilMs: this.#clock.monoMs() + validMs - renewBeforeMs };
-    return grant.data.access_token;
+    if (!grant.success) throw new ShopApiError('unreadable', `POST ${path}: 200, but the answer has no access token`);
+    const { access_token: token, expires_in: validS } = grant.data;
+    this.#http.hideInMessages(token);
+    this.#granted = { token, untilMs: this.#clock.monoMs() + Number(validS ?? 3600) * 1000 - renewBeforeMs };
+    return token;
   }
+}
+
+function ordersIn({ value }: ShopAnswer, call: string): readonly unknown[] {
+  const body = bodySchema.safeParse(value);
+  if (body.success) return body.data.orders;
+  throw new ShopApiError('unreadable', `${call}: 200, but the answer has no list of orders`);
 }
 
 function errorText({ errors }: ExactJsonObject): string {

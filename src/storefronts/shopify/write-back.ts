@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { WriteBackError, type WriteBackParts } from '../shop/platform.ts';
+import { readOrder, WriteBackError, type WriteBackParts } from '../shop/platform.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { OrderStatement } from '../shop/order-statement.ts';
-import { metafieldNamespace, readShopifyOrderNow, type ShopifyOrderNow } from './order-now.ts';
+import { metafieldNamespace, readShopifyOrderNow } from './order-now.ts';
 import { readShopifyOrder } from './payload.ts';
 import { planShopifyWrites, type ShopifyWrite } from './plan-writes.ts';
 import type { ShopifyApi } from './rest-client.ts';
@@ -34,32 +34,16 @@ const answerSchema = z.record(
  * @throws WriteBackError, ShopApiError
  */
 export async function writeBackToShopify(statement: OrderStatement, parts: Parts): Promise<readonly string[]> {
-  const { writeBack } = parts.shop;
-  if (writeBack === null) throw new WriteBackError('final', 'the shop has no `write_back` any more');
-  const written: string[] = [];
-  const { writes, withheld } = planShopifyWrites(statement, writeBack, await readNow(statement, parts));
-  for (const write of writes) {
-    await make(write, statement.orderId, parts, writeBack.notifyCustomer);
-    written.push(nameOf(write));
-  }
+  const { api, options, signal } = parts;
+  const { order } = await readOrder(statement.orderId, parts, readShopifyOrder);
+  const now = await readShopifyOrderNow(api, order, signal);
+  const { writes, withheld } = planShopifyWrites(statement, options, now);
+  for (const write of writes) await make(write, statement.orderId, parts);
   if (withheld !== null) throw new WriteBackError('waits', withheld);
-  return written;
+  return writes.map(nameOf);
 }
 
-async function readNow({ orderId }: OrderStatement, { api, shop, signal }: Parts): Promise<ShopifyOrderNow> {
-  const read = await api.order(orderId, signal, { isBehind: true });
-  if (read === null) {
-    const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
-    throw new WriteBackError('final', `${problem}: see \`orders show\``);
-  }
-  const context = { isTest: false, topic: null, isListed: true, refunds: read.refunds };
-  const reading = readShopifyOrder(read.value, shop, context);
-  if (reading.kind === 'order') return await readShopifyOrderNow(api, reading.order, signal);
-  const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
-  throw new WriteBackError('waits', `the order cannot be read${why}`);
-}
-
-async function make(write: ShopifyWrite, orderId: string, parts: Parts, notifyCustomer: boolean): Promise<void> {
+async function make(write: ShopifyWrite, orderId: string, parts: Parts): Promise<void> {
   const ownerId = `gid://shopify/Order/${orderId}`;
   switch (write.kind) {
     case 'metafields': {
@@ -68,6 +52,7 @@ async function make(write: ShopifyWrite, orderId: string, parts: Parts, notifyCu
     }
     case 'fulfilment': {
       const { fulfillmentOrderId, lines } = write;
+      const { notifyCustomer } = parts.options;
       const lineItemsByFulfillmentOrder = [{ fulfillmentOrderId, fulfillmentOrderLineItems: lines }];
       return await change(fulfillmentCreate, { fulfillment: { lineItemsByFulfillmentOrder, notifyCustomer } }, parts);
     }

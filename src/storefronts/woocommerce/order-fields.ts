@@ -1,6 +1,6 @@
-import { isObject, listOf, type Fields } from '../shop/payload-values.ts';
+import { isObject, listOf } from '../shop/payload-values.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
-import { type LineStatement, type OrderStatement, unitFields } from '../shop/order-statement.ts';
+import { codesJson, type LineStatement, type OrderStatement, resultJson, unitFields } from '../shop/order-statement.ts';
 
 /** A field of an order or of one of its lines; the platform calls these meta data. */
 export interface OrderField {
@@ -30,7 +30,8 @@ export const fieldKeys = {
 } as const;
 
 /** @param order what was read from this document */
-export function orderNow(document: Fields, order: ShopOrder): OrderNow {
+export function orderNow(value: unknown, order: ShopOrder): OrderNow {
+  const document = isObject(value) ? value : {};
   const items = (listOf(document['line_items']) ?? []).filter(isObject);
   return {
     order,
@@ -63,24 +64,16 @@ export function missingFields(wanted: readonly OrderField[], now: FieldValues): 
 }
 
 /** The result, for programs. It has no codes. */
-export function resultFields({ state, isSandbox, lines }: OrderStatement): readonly OrderField[] {
-  const listed = lines.map((line) => ({ line_id: line.lineId, state: line.state, references: line.references }));
+export function resultFields(statement: OrderStatement): readonly OrderField[] {
   return [
-    { key: fieldKeys.state, value: state },
-    { key: fieldKeys.result, value: JSON.stringify({ sandbox: isSandbox, lines: listed }) },
+    { key: fieldKeys.state, value: statement.state },
+    { key: fieldKeys.result, value: resultJson(statement) },
   ];
 }
 
 /** The units of these lines, for a theme or a plugin that shows them. */
 export function codesField(given: readonly LineStatement[]): readonly OrderField[] {
-  if (given.length === 0) return [];
-  const listed = given.map((line) => ({
-    line_id: line.lineId,
-    sku: line.sku,
-    units: line.units,
-    topped_up: line.toppedUp,
-  }));
-  return [{ key: fieldKeys.codes, value: JSON.stringify(listed) }];
+  return given.length === 0 ? [] : [{ key: fieldKeys.codes, value: codesJson(given) }];
 }
 
 /** @param withCodes whether the line shows its units to the customer */

@@ -13,6 +13,8 @@ export interface OrderNote {
   readonly isForCustomer: boolean;
 }
 
+/** Each marker in a text. */
+export const markerPattern = /\[order-sync:[0-9a-f]{16}\]/g;
 const mostLinesInNote = 50;
 
 /** Says to the people of the shop what was delivered and what needs review; null: neither. It has no codes. */

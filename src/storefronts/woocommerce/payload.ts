@@ -8,27 +8,26 @@ import {
   piecesOf,
   shopTime,
 } from '../shop/payload-values.ts';
-import { type LineReading, problemOf, readLines } from '../shop/read-lines.ts';
+import type { OrderReading, ReadContext, ShopOrderState } from '../shop/shop-order.ts';
 import {
+  commonFields,
+  type LineReading,
   looksLikeOrder,
-  type OrderReading,
-  type ReadContext,
-  type ShopOrder,
-  type ShopOrderState,
+  problemOf,
+  readLines,
   unreadableOrder,
-} from '../shop/shop-order.ts';
+} from '../shop/read-order.ts';
 import type { WooCommerceShop } from './settings.ts';
 
-type Shop = Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>;
-type Refunded = ReadonlyMap<string, number>;
-
-const nothingRefunded: Refunded = new Map();
-
 /**
- * Reads an order of the WooCommerce REST API v3 from its body alone; its webhooks deliver the same form. Topic and
- * delivery id are not signed, and the id repeats for different orders within a second. The refunds are read apart, because the order does not say which lines they are for.
+ * Reads an order of the WooCommerce REST API v3 from its body alone, because only that is signed; webhooks deliver the same
+ * form. The refunds are read apart: the order does not say which lines they are for.
  */
-export function readWooCommerceOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading {
+export function readWooCommerceOrder(
+  document: unknown,
+  shop: Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>,
+  context: ReadContext,
+): OrderReading {
   const legacy = legacyOrder(document);
   if (legacy !== null) {
     const must =
@@ -46,50 +45,31 @@ export function readWooCommerceOrder(document: unknown, shop: Shop, context: Rea
   if (modifiedMs === null) return unreadableOrder(document, 'date_modified_gmt', 'must be a time');
   const paidField = ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
   const paidMs = shopTime(document[paidField]);
-  const state = wooCommerceState(status, { paidMs, paidStatuses: shop.paidStatuses });
+  const state = wooCommerceState(status, paidMs, shop.paidStatuses);
   if (paidMs === null && !isNoTime(document[paidField]) && state !== 'closed') {
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
-  const head = { orderId, modifiedMs, paidMs, state, status } as const;
-  return { kind: 'order', order: readOrder(document, head, shop, context.refunds) };
-}
-
-function readOrder(
-  document: Fields,
-  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state' | 'status'>,
-  shop: Shop,
-  refunds: readonly unknown[] | null,
-): ShopOrder {
-  const { number, currency } = document;
-  const isClosed = head.state === 'closed';
-  const refunded = refundedOf(document['refunds'], refunds);
-  return {
-    ...head,
-    number: typeof number === 'string' ? number.slice(0, 64) : null,
-    currency: typeof currency === 'string' ? currency : '',
-    refundCount: listOf(document['refunds'])?.length ?? 0,
+  const refunded = refundedOf(document['refunds'], context.refunds);
+  const order = {
+    orderId,
+    modifiedMs,
+    paidMs,
+    state,
+    status,
+    ...commonFields(document, 'number'),
     // A refund does not lower the quantities of the order, and only the refund names its lines.
-    refundUnclear: !isClosed && refunded === null,
-    ...readLines(document['line_items'], isClosed, (item, lineId) =>
+    refundUnclear: state !== 'closed' && refunded === null,
+    ...readLines(document['line_items'], state === 'closed', (item, lineId) =>
       readLine(item, refunded?.get(lineId) ?? 0, shop.iccidField),
     ),
   };
-}
-
-/** Null: nobody knows which lines were refunded. */
-function refundedOf(named: unknown, refunds: readonly unknown[] | null): Refunded | null {
-  const list = listOf(named);
-  if (list?.length === 0) return nothingRefunded;
-  const ids = list?.flatMap((refund) => (isObject(refund) ? (idOf(refund['id']) ?? []) : []));
-  if (refunds === null || list === null || ids?.length !== list.length) return null;
-  return refundedQuantities(refunds, ids);
+  return { kind: 'order', order };
 }
 
 function readLine(item: Fields, refunded: number, iccidField: string): LineReading {
   const pieces = piecesOf(item['quantity']);
   // WooCommerce deletes a line whose quantity is set to 0.
-  if (pieces === null || pieces === 0)
-    return problemOf('quantity', 'must be a positive whole number', item['quantity']);
+  if (!pieces) return problemOf('quantity', 'must be a positive whole number', item['quantity']);
   return {
     remaining: Math.max(0, pieces - refunded),
     iccids: customTexts(item['meta_data'], 'key', iccidField),
@@ -137,10 +117,7 @@ const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
  * Whether the state of an order lets it be bought. An order that is paid on delivery is `processing` without a date of payment,
  * so both a paid status and a date are needed. Without a date the order was never paid, whatever its status.
  */
-function wooCommerceState(
-  status: string,
-  { paidMs, paidStatuses }: { readonly paidMs: number | null; readonly paidStatuses: readonly string[] },
-): ShopOrderState {
+function wooCommerceState(status: string, paidMs: number | null, paidStatuses: readonly string[]): ShopOrderState {
   const name = withoutPrefix(status);
   const known = wooCommerceStatuses.get(name);
   if (known === 'closed') return 'closed';
@@ -153,15 +130,15 @@ function wooCommerceState(
  * The refunded quantity of each line, from refunds of the WooCommerce REST API v3, whose lines have negative quantities.
  * Null when it is unclear: one of the order's refunds is missing or cannot be read, or a refund is an amount without a
  * line, which may stand for any line.
- * @param orderRefundIds the refunds that the order itself names
+ * @param named the refunds that the order itself names
  */
-function refundedQuantities(
-  refunds: readonly unknown[],
-  orderRefundIds: readonly string[],
-): ReadonlyMap<string, number> | null {
-  const ids = new Set(refunds.map((refund) => (isObject(refund) ? idOf(refund['id']) : null)));
-  if (ids.has(null) || orderRefundIds.some((id) => !ids.has(id))) return null;
+function refundedOf(named: unknown, refunds: readonly unknown[] | null): ReadonlyMap<string, number> | null {
   const quantities = new Map<string, number>();
+  const list = listOf(named);
+  if (list?.length === 0) return quantities;
+  if (refunds === null || list === null) return null;
+  const ids = new Set(refunds.map(refundId));
+  if (ids.has(null) || list.map(refundId).some((id) => id === null || !ids.has(id))) return null;
   for (const refund of refunds) {
     const items = isObject(refund) ? listOf(refund['line_items']) : null;
     if (!isObject(refund) || items === null) return null;
@@ -174,6 +151,8 @@ function refundedQuantities(
   }
   return quantities;
 }
+
+const refundId = (refund: unknown): string | null => (isObject(refund) ? idOf(refund['id']) : null);
 
 /** Such a refund takes no line away. */
 function isOfShippingOrFee(refund: Fields): boolean {

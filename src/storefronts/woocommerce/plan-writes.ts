@@ -1,5 +1,5 @@
 import { givenLines, isWholeOrderGiven, type OrderStatement } from '../shop/order-statement.ts';
-import { WriteBackError } from '../shop/platform.ts';
+import { WriteBackError, type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
 import {
   type AnnouncedNotes,
   announcedNotesField,
@@ -33,13 +33,6 @@ interface KnownNotes {
   readonly nowMs: number;
 }
 
-export interface WritePlan {
-  /** In the order in which they are made: the codes stand in the order before its status changes. */
-  readonly writes: readonly OrderWrite[];
-  /** Why something is not written although it was delivered: it is tried again later. Null: nothing is missing. */
-  readonly withheld: string | null;
-}
-
 /** With so many notes something is wrong: the customer must not get a mail after the other. */
 const mostNotes = 20;
 
@@ -53,7 +46,7 @@ export function planWrites(
   options: WooCommerceWriteBack,
   now: OrderNow,
   known: KnownNotes,
-): WritePlan {
+): WritePlan<OrderWrite> {
   const { order } = now;
   if (order.status === 'trash') return { writes: [], withheld: null };
   const given = givenLines(statement, order);
@@ -70,11 +63,13 @@ export function planWrites(
   const fields = missingFields(ofOrder, now.fields);
   const lines = isClosed || !options.lineMeta ? [] : missingLineFields(statement, options, now);
   const isDone = options.status === 'completed' && order.state === 'paid' && order.status !== 'completed';
+  const noteWrites = (isForCustomer: boolean) =>
+    notes.filter((note) => note.isForCustomer === isForCustomer).map((note) => ({ kind: 'note', note }) as const);
   const writes: readonly OrderWrite[] = [
     ...(fields.length + lines.length === 0 ? [] : [{ kind: 'fields', fields, lines } as const]),
-    ...notes.filter(({ isForCustomer }) => isForCustomer).map((note) => ({ kind: 'note', note }) as const),
+    ...noteWrites(true),
     ...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),
-    ...notes.filter(({ isForCustomer }) => !isForCustomer).map((note) => ({ kind: 'note', note }) as const),
+    ...noteWrites(false),
   ];
   return { writes, withheld: whyWithheld(statement, options, now) };
 }
@@ -111,10 +106,9 @@ function missingLineFields(statement: OrderStatement, options: WooCommerceWriteB
   });
 }
 
-/** A person may have put a paid order on hold: the customer gets nothing until it is released. */
 function whyWithheld({ lines }: OrderStatement, options: WooCommerceWriteBack, { order }: OrderNow): string | null {
   const isOpen = order.state !== 'paid' && order.state !== 'closed';
   const gives = options.deliverCodes !== 'off' || options.status === 'completed';
   if (!isOpen || !gives || !lines.some(({ stage }) => stage === 'done')) return null;
-  return `the shop's order has the status "${order.status}", so what was delivered is withheld: it is given when the order is paid again`;
+  return withheldUntilPaid(`has the status "${order.status}"`);
 }

@@ -14,14 +14,15 @@ import {
   ShopApiError,
 } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
-import { type ShopAnswer, ShopHttp } from '../shop/shop-http.ts';
+import { type ShopCall, ShopHttp } from '../shop/shop-http.ts';
+import type { OrderField } from './order-fields.ts';
 import type { WooCommerceRest } from './settings.ts';
 
 const ordersPath = '/wp-json/wc/v3/orders';
 /** An order usually has a few refunds. With more than these pages hold, it needs review. */
 const maxRefundPages = 5;
 const refundsPerPage = 100;
-/** How often a page is read again because the list changed, before the run fails. */
+/** How often a second is read again because the list changed, before the run fails. */
 const maxRestarts = 5;
 
 /** The WooCommerce REST API v3, with the consumer key of a user who may read orders. */
@@ -61,7 +62,7 @@ export class WooCommerceApi implements ShopApi {
   async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
     const path = `${ordersPath}/${orderId}`;
     try {
-      const { value } = await this.#http.call({ method: 'GET', path, headers: this.#headers, signal, isBehind });
+      const value = await this.#call('GET', path, { signal, isBehind });
       checkOrderId(value, orderId, `GET ${path}`);
       const named = isObject(value) ? listOf(value['refunds']) : null;
       // Read at once: without them the lines would be held until they are read.
@@ -75,16 +76,13 @@ export class WooCommerceApi implements ShopApi {
   /** All notes of an order: the shop has no pages of them. */
   async notesOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
     const path = `${ordersPath}/${orderId}/notes`;
-    const { value } = await this.#http.call({ method: 'GET', path, headers: this.#headers, signal, isBehind: true });
-    if (!Array.isArray(value)) throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
-    return value;
+    return listIn(await this.#call('GET', path, { signal, isBehind: true }), path);
   }
 
   /** Changes what `body` names, and nothing else. Returns the order as it is then. May be repeated. */
   async updateOrder(orderId: string, body: OrderChange, signal: AbortSignal): Promise<unknown> {
     const path = `${ordersPath}/${orderId}`;
-    const call = { method: 'PUT', path, headers: this.#writing, body: withNumericIds(body), signal } as const;
-    const { value } = await this.#http.call({ ...call, isBehind: true });
+    const value = await this.#call('PUT', path, { body: withNumericIds(body), signal, isBehind: true });
     checkOrderId(value, orderId, `PUT ${path}`);
     return value;
   }
@@ -93,16 +91,11 @@ export class WooCommerceApi implements ShopApi {
   async addNote(
     orderId: string,
     body: { readonly note: string; readonly customer_note: boolean },
-    once: { readonly latestStartMono: number },
+    once: NonNullable<ShopCall['once']>,
     signal: AbortSignal,
   ): Promise<void> {
-    const path = `${ordersPath}/${orderId}/notes`;
-    const call = { method: 'POST', path, headers: this.#writing, body: JSON.stringify(body), signal } as const;
-    await this.#http.call({ ...call, once, isBehind: true });
-  }
-
-  get #writing(): Readonly<Record<string, string>> {
-    return { ...this.#headers, 'content-type': 'application/json' };
+    const call = { body: JSON.stringify(body), once, signal, isBehind: true };
+    await this.#call('POST', `${ordersPath}/${orderId}/notes`, call);
   }
 
   async close(): Promise<void> {
@@ -111,23 +104,32 @@ export class WooCommerceApi implements ShopApi {
 
   async #get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ItemPage> {
     const call = `${path}?${new URLSearchParams(query).toString()}`;
-    const answer = await this.#http.call({ method: 'GET', path: call, headers: this.#headers, signal });
-    if (!Array.isArray(answer.value)) {
-      throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
-    }
-    return { items: answer.value, total: totalOf(answer) };
+    const { value, headers } = await this.#http.call({ method: 'GET', path: call, headers: this.#headers, signal });
+    const total = headers['x-wp-total'] ?? '';
+    return { items: listIn(value, path), total: /^\d{1,12}$/.test(total) ? Number(total) : null };
+  }
+
+  async #call(
+    method: ShopCall['method'],
+    path: string,
+    options: Omit<ShopCall, 'method' | 'path' | 'headers'>,
+  ): Promise<unknown> {
+    const type = options.body === undefined ? {} : { 'content-type': 'application/json' };
+    return (await this.#http.call({ method, path, headers: { ...this.#headers, ...type }, ...options })).value;
   }
 }
 
+function listIn(value: unknown, path: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
+}
+
 /** The changes that write-back makes in an order. */
-export interface OrderChange {
+interface OrderChange {
   readonly status?: string;
-  readonly meta_data?: readonly { readonly key: string; readonly value: string }[];
-  readonly line_items?: readonly {
-    /** The id of a line that the order has. An item without it would be added to the order. */
-    readonly id: string;
-    readonly meta_data: readonly { readonly key: string; readonly value: string }[];
-  }[];
+  readonly meta_data?: readonly OrderField[];
+  /** `id`: of a line that the order has. An item without it would be added to the order, and bought. */
+  readonly line_items?: readonly { readonly id: string; readonly meta_data: readonly OrderField[] }[];
 }
 
 /** JSON with the ids of lines as numbers, however large. */
@@ -232,13 +234,8 @@ class WooCommerceOrderList implements OrderList {
 }
 
 function isSorted(orders: readonly ListedOrder[]): boolean {
-  let newestMs = Number.NEGATIVE_INFINITY;
-  return orders.every(({ modifiedMs }) => {
-    if (modifiedMs === null) return true;
-    const isNext = modifiedMs >= newestMs;
-    newestMs = Math.max(newestMs, modifiedMs);
-    return isNext;
-  });
+  const times = orders.flatMap(({ modifiedMs }) => modifiedMs ?? []);
+  return times.every((ms, index) => ms >= (times[index - 1] ?? ms));
 }
 
 function errorText({ code, message }: ExactJsonObject): string {
@@ -248,9 +245,4 @@ function errorText({ code, message }: ExactJsonObject): string {
 /** Any other 404 is of the path or of a plugin, and says nothing about the order. */
 function saysAbsent(status: number, { code }: ExactJsonObject): boolean {
   return status === 404 && code === 'woocommerce_rest_shop_order_invalid_id';
-}
-
-function totalOf(answer: ShopAnswer): number | null {
-  const text = answer.headers['x-wp-total'] ?? '';
-  return /^\d{1,12}$/.test(text) ? Number(text) : null;
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../shop/payload-values.ts';
-import { WriteBackError, type WriteBackParts } from '../shop/platform.ts';
+import { orderIn, readOrder, WriteBackError, type WriteBackParts } from '../shop/platform.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { OrderStatement } from '../shop/order-statement.ts';
-import { type OrderNote, readAnnouncedNotes } from './order-notes.ts';
+import { markerPattern, type OrderNote, readAnnouncedNotes } from './order-notes.ts';
 import { fieldKeys, orderNow, type OrderNow } from './order-fields.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { type NoteState, type OrderWrite, planWrites } from './plan-writes.ts';
@@ -10,6 +10,7 @@ import type { WooCommerceApi } from './rest-client.ts';
 import type { WooCommerceShop } from './settings.ts';
 
 type Parts = WriteBackParts<WooCommerceShop, WooCommerceApi>;
+type FieldsWrite = Extract<OrderWrite, { kind: 'fields' }>;
 
 /** An order needs five; more mean that the shop does not keep what is written. */
 const mostSteps = 12;
@@ -20,21 +21,15 @@ const mostSteps = 12;
  */
 const deadlinesUntilLost = 3;
 
-/**
- * Brings an order of WooCommerce to what its result says: reads it, makes the first missing write, and so on until none is
- * missing. So it may be repeated at any time, also after a lost answer. Returns what was written.
- * @throws WriteBackError, ShopApiError
- */
-export async function writeBackToWooCommerce(statement: OrderStatement, parts: Parts): Promise<readonly string[]> {
-  return await new OrderWriter(statement, parts).run();
-}
+const mayHaveActed: readonly ShopApiError['kind'][] = ['unreachable', 'unavailable', 'unreadable'];
 
 /**
- * One run for one order. A note takes two rounds of the loop: it is announced in a field of the order, and then posted. One
- * that an earlier run announced is looked for instead. If it is not there, it is waited for until it cannot appear any more;
- * then it counts as lost, and two more rounds announce and post it.
+ * Brings one order of WooCommerce to what its result says: reads it, makes the first missing write, and so on until none is
+ * missing. So a run may be repeated at any time, also after a lost answer. A note takes two rounds: it is announced in a field
+ * of the order, and then posted. One that an earlier run announced is looked for instead. If it is not there, it is waited for
+ * until it cannot appear any more; then it counts as lost, and two more rounds announce and post it.
  */
-class OrderWriter {
+export class OrderWriter {
   readonly #statement: OrderStatement;
   readonly #parts: Parts;
   readonly #written: string[] = [];
@@ -52,16 +47,17 @@ class OrderWriter {
     this.#parts = parts;
   }
 
+  /**
+   * Returns what was written.
+   * @throws WriteBackError, ShopApiError
+   */
   async run(): Promise<readonly string[]> {
-    const { writeBack } = this.#parts.shop;
-    if (writeBack === null) throw new WriteBackError('final', 'the shop has no `write_back` any more');
+    const { options, clock } = this.#parts;
     let now = await this.#read();
     if (Object.values(fieldKeys).some((key) => now.fields.has(key))) this.#earlierNotes = 'unread';
     for (let step = 0; step < mostSteps; step += 1) {
-      const { writes, withheld } = planWrites(this.#statement, writeBack, now, {
-        states: this.#notes,
-        nowMs: this.#parts.clock.wallMs(),
-      });
+      const known = { states: this.#notes, nowMs: clock.wallMs() };
+      const { writes, withheld } = planWrites(this.#statement, options, now, known);
       const [write] = writes;
       if (write !== undefined) {
         now = await this.#make(write, now);
@@ -75,48 +71,39 @@ class OrderWriter {
 
   async #make(write: OrderWrite, now: OrderNow): Promise<OrderNow> {
     if (write.kind === 'note') return await this.#makeNote(write.note, now);
-    const { api, signal } = this.#parts;
-    const { orderId } = this.#statement;
-    if (write.kind === 'status') {
-      this.#written.push(`status ${write.status}`);
-      return this.#readAnswer(await api.updateOrder(orderId, { status: write.status }, signal), now);
-    }
-    const before = readAnnouncedNotes(now.fields);
-    const lines = write.lines.map(({ lineId, fields }) => ({
-      // A number, and always there: an item without an id would be added to the order, and bought.
-      id: lineId,
-      meta_data: fields,
-    }));
-    const body = { meta_data: write.fields, ...(lines.length === 0 ? {} : { line_items: lines }) };
-    const after = this.#readAnswer(await api.updateOrder(orderId, body, signal), now);
+    if (write.kind === 'fields') return await this.#writeFields(write, now);
+    this.#written.push(`status ${write.status}`);
+    return await this.#update({ status: write.status });
+  }
+
+  async #writeFields(write: FieldsWrite, before: OrderNow): Promise<OrderNow> {
+    const lines = write.lines.map(({ lineId, fields }) => ({ id: lineId, meta_data: fields }));
+    const after = await this.#update({ meta_data: write.fields, ...(lines.length === 0 ? {} : { line_items: lines }) });
+    const announced = readAnnouncedNotes(before.fields);
     for (const [marker, ms] of readAnnouncedNotes(after.fields)) {
-      if (this.#notes.get(marker) !== 'posted' && before.get(marker) !== ms) this.#notes.set(marker, 'announced');
+      if (this.#notes.get(marker) !== 'posted' && announced.get(marker) !== ms) this.#notes.set(marker, 'announced');
     }
     this.#written.push(...write.fields.map(({ key }) => key), ...lines.map(({ id }) => `line ${id}`));
-    this.#checkKept(write, now, after);
+    this.#checkKept(write, before, after);
     return after;
   }
 
   /** A plugin may drop or change fields. Without the announcement of a note, a lost answer could double it. */
-  #checkKept(write: Extract<OrderWrite, { kind: 'fields' }>, before: OrderNow, after: OrderNow): void {
-    const { logger } = this.#parts;
-    const { source, orderId } = this.#statement;
+  #checkKept(write: FieldsWrite, before: OrderNow, after: OrderNow): void {
     const dropped = write.fields.find(({ key, value }) => after.fields.get(key)?.[0] !== value);
     if (dropped !== undefined) {
       const problem = `the shop did not keep the field ${dropped.key} of the order as it was written`;
       throw new WriteBackError('waits', `${problem}: look for a plugin that changes orders`);
     }
     if (write.lines.length === 0 || before.total === after.total) return;
-    const totals = { source, order_id: orderId, before: before.total, after: after.total };
-    logger.error(
-      totals,
+    this.#parts.logger.error(
+      { before: before.total, after: after.total },
       'the shop calculated another total when fields of its lines were written: set line_meta: false',
     );
   }
 
   async #makeNote(note: OrderNote, now: OrderNow): Promise<OrderNow> {
     const { api, clock, signal, noteTimes } = this.#parts;
-    const { orderId } = this.#statement;
     // A write of an earlier run that the shop processed late may have removed an announcement, after its note was posted.
     if (this.#notes.get(note.marker) !== 'announced' || this.#earlierNotes === 'unread') await this.#readNotes();
     const state = this.#notes.get(note.marker);
@@ -125,11 +112,10 @@ class OrderWriter {
       this.#waitUntilLost(note);
       return now;
     }
-    const body = { note: note.text, customer_note: note.isForCustomer };
-    const latestStartMono = clock.monoMs() + this.#deadlineMs;
-    noteTimes.posted(orderId, note.marker);
+    const once = { latestStartMono: clock.monoMs() + this.#deadlineMs };
+    noteTimes.posted(note.marker);
     try {
-      await api.addNote(orderId, body, { latestStartMono }, signal);
+      await api.addNote(this.#statement.orderId, { note: note.text, customer_note: note.isForCustomer }, once, signal);
     } catch (error) {
       const mayBePosted = error instanceof ShopApiError && mayHaveActed.includes(error.kind);
       if (!mayBePosted || signal.aborted) throw error;
@@ -145,24 +131,19 @@ class OrderWriter {
   async #readNotes(): Promise<void> {
     if (this.#earlierNotes === 'read') return;
     const { api, signal } = this.#parts;
-    const texts = (await api.notesOf(this.#statement.orderId, signal)).map((note) =>
-      isObject(note) ? String(note['note']) : '',
-    );
-    for (const text of texts)
-      for (const [marker] of text.matchAll(/\[order-sync:[0-9a-f]{16}\]/g)) this.#notes.set(marker, 'posted');
+    for (const note of await api.notesOf(this.#statement.orderId, signal)) {
+      const text = isObject(note) ? String(note['note']) : '';
+      for (const [marker] of text.matchAll(markerPattern)) this.#notes.set(marker, 'posted');
+    }
     this.#earlierNotes = 'read';
   }
 
   /** @throws WriteBackError while a note that an earlier run announced may still appear */
   #waitUntilLost({ marker }: OrderNote): void {
-    const knownForMs = this.#parts.noteTimes.knownForMs(this.#statement.orderId, marker);
-    const waitMs = deadlinesUntilLost * this.#deadlineMs - knownForMs;
+    const waitMs = deadlinesUntilLost * this.#deadlineMs - this.#parts.noteTimes.knownForMs(marker);
     if (waitMs > 0) {
-      throw new WriteBackError(
-        'settles',
-        'an earlier try may have posted a note that the order does not show yet',
-        waitMs,
-      );
+      const problem = 'an earlier try may have posted a note that the order does not show yet';
+      throw new WriteBackError('settles', problem, waitMs);
     }
     this.#notes.set(marker, 'lost');
   }
@@ -172,44 +153,14 @@ class OrderWriter {
   }
 
   async #read(): Promise<OrderNow> {
-    const { api, signal } = this.#parts;
-    const { orderId } = this.#statement;
-    const read = await api.order(orderId, signal, { isBehind: true });
-    if (read === null) {
-      const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
-      throw new WriteBackError('final', `${problem}: see \`orders show\``);
-    }
-    this.#refunds = read.refunds;
-    return this.#nowOf(read.value);
+    const { value, refunds, order } = await readOrder(this.#statement.orderId, this.#parts, readWooCommerceOrder);
+    this.#refunds = refunds;
+    return orderNow(value, order);
   }
 
-  /** @throws ShopApiError when the write has added a line */
-  #readAnswer(value: unknown, before: OrderNow): OrderNow {
-    const now = this.#nowOf(value);
-    const added = [...now.lines.keys()].filter((lineId) => !before.lines.has(lineId));
-    if (added.length === 0) return now;
-    const { logger } = this.#parts;
-    const { source, orderId } = this.#statement;
-    logger.warn({ source, order_id: orderId, added }, 'lines were added to the order of the shop while it was written');
-    return now;
-  }
-
-  #nowOf(value: unknown): OrderNow {
-    const { shop } = this.#parts;
-    const { orderId } = this.#statement;
-    const context = { isTest: false, topic: null, isListed: true, refunds: this.#refunds };
-    const reading = readWooCommerceOrder(value, shop, context);
-    if (isObject(value) && reading.kind === 'order') {
-      const { order } = reading;
-      if (order.orderId === orderId) return orderNow(value, order);
-      throw new ShopApiError(
-        'unreadable',
-        `the shop answered with the order ${order.orderId} in the place of ${orderId}`,
-      );
-    }
-    const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
-    throw new WriteBackError('waits', `the order cannot be read${why}`);
+  async #update(change: Parameters<WooCommerceApi['updateOrder']>[1]): Promise<OrderNow> {
+    const { api, shop, signal } = this.#parts;
+    const value = await api.updateOrder(this.#statement.orderId, change, signal);
+    return orderNow(value, orderIn({ value, refunds: this.#refunds }, shop, readWooCommerceOrder));
   }
 }
-
-const mayHaveActed: readonly ShopApiError['kind'][] = ['unreachable', 'unavailable', 'unreadable'];

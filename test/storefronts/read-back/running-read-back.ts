@@ -66,9 +66,7 @@ export async function readBackOf(
     clock,
     logger,
     connections: new ShopConnections({ clock, version: '0.0.0' }),
-    take: async (_, document, refunds) =>
-      await handler.take({ document, isTest: false, topic: null, isListed: true, refunds }),
-    takeDeleted: async (_, orderId) => await handler.takeDeleted(orderId),
+    handlerOf: () => handler,
   });
   onTestFinished(async () => {
     await readBack.stop();

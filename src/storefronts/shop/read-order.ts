@@ -1,5 +1,40 @@
 import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
-import type { ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
+import type { ReadContext, ShopOrderLine, UnreadableOrder, UnreadableShopLine } from './shop-order.ts';
+
+/**
+ * Whether a document is about an order. Other documents have lines, too: drafts, carts, checkouts, fulfillments.
+ * @param fields the fields that only orders have
+ */
+export function looksLikeOrder(
+  document: unknown,
+  context: Pick<ReadContext, 'topic' | 'isListed'>,
+  fields: readonly string[],
+): document is Fields {
+  if (!isObject(document)) return false;
+  if (context.isListed) return true;
+  const isAboutOrders = /^orders?[./]/.test(context.topic ?? '');
+  return 'line_items' in document && (isAboutOrders || fields.some((field) => field in document));
+}
+
+/** An order of which one field, without which nothing can be said about any of its lines, cannot be read. */
+export function unreadableOrder(
+  document: Fields,
+  field: string,
+  must: string,
+  modifiedMs: number | null = null,
+): UnreadableOrder {
+  return { kind: 'unreadable', orderId: idOf(document['id']), modifiedMs, ...problemOf(field, must, document[field]) };
+}
+
+/** The fields that all platforms show in the same way. */
+export function commonFields(document: Fields, numberField: 'name' | 'number') {
+  const { [numberField]: number, currency, refunds } = document;
+  return {
+    number: typeof number === 'string' ? number.slice(0, 64) : null,
+    currency: typeof currency === 'string' ? currency : '',
+    refundCount: listOf(refunds)?.length ?? 0,
+  };
+}
 
 /** The fields that each platform reads in its own way; a problem has the name of the field in the line. */
 export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku'> | FieldProblem;

@@ -7,8 +7,6 @@ type Built = Record<string, Step>;
 export interface StandIn {
   /** The calls of `node:fs/promises` on a path below `simulatedRoot`, by name. */
   readonly files: (path: string) => Readonly<Record<string, Step | undefined>>;
-  /** `fs.watch` on such a path. */
-  readonly watch: (path: string, onChange: () => void) => unknown;
   readonly randomBytes: (size: number) => Buffer;
   /** `setImmediate` of `node:timers/promises`. */
   readonly nextTurn: () => Promise<void>;
@@ -71,13 +69,6 @@ function tapNode(): void {
       return call;
     });
   }
-  const files: Built = require('node:fs');
-  tap(files, 'watch', (values) => {
-    const path = simulatedPath(values[0]);
-    const onChange = values.at(-1);
-    if (path === null || typeof onChange !== 'function') return null;
-    return () => standIn?.watch(path, () => void onChange());
-  });
   const crypto: Built = require('node:crypto');
   tap(crypto, 'randomBytes', (values) => {
     const [size, callback] = values;

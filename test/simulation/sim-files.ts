@@ -45,19 +45,14 @@ function splitPath(path: string): { folder: string; name: string } {
 export class SimFiles {
   readonly #random: SeededRandom;
   readonly #wallMs: () => number;
-  readonly #onChanged: (folder: string) => void;
   #tree: Tree = new Map();
   #durable: Tree = new Map();
   #pending: NameChange[] = [];
   #inodes = 0;
 
-  constructor(
-    random: SeededRandom,
-    options: { folders: readonly string[]; wallMs: () => number; onChanged: (folder: string) => void },
-  ) {
+  constructor(random: SeededRandom, options: { folders: readonly string[]; wallMs: () => number }) {
     this.#random = random;
     this.#wallMs = options.wallMs;
-    this.#onChanged = options.onChanged;
     for (const folder of options.folders) {
       this.#tree.set(folder, new Map());
       this.#durable.set(folder, new Map());
@@ -116,7 +111,6 @@ export class SimFiles {
   #change(change: NameChange): void {
     change.apply(this.#tree);
     this.#pending.push(change);
-    for (const folder of change.folders) this.#onChanged(folder);
   }
 
   /** Returns whether the folder is new. */
@@ -188,7 +182,6 @@ export class SimFiles {
   write(file: SimFile, bytes: Buffer): void {
     file.bytes = bytes;
     file.mtimeNs = this.#nowNs();
-    this.#onChanged('');
   }
 
   syncFile(file: SimFile): void {

@@ -76,7 +76,6 @@ export class SimIntake {
   readonly #storefront: SimStorefront;
   /** One for each process, by its root. */
   readonly #mounts = new Map<string, SimMount>();
-  #current: SimMount | null = null;
 
   constructor(options: SimIntakeOptions) {
     const { plan, seed, time, wallMs, trace, coverage } = options;
@@ -85,9 +84,6 @@ export class SimIntake {
     this.#files = new SimFiles(this.#random.fork(), {
       folders,
       wallMs,
-      onChanged: (folder) => {
-        if (folder === '' || folder === 'inbox') this.#current?.changed();
-      },
     });
     this.#uploader = new SimUploader({ time, random: this.#random.fork(), files: this.#files, plan, trace });
     this.#errors = new FileErrors(plan.fileErrors, coverage, trace);
@@ -116,7 +112,6 @@ export class SimIntake {
     const { time } = this.#options;
     useStandIn({
       files: (path) => this.#mountOf(path).calls,
-      watch: (path, onChange) => this.#mountOf(path).watch(path, onChange),
       randomBytes: (size) => Buffer.from(Array.from({ length: size }, () => this.#random.int(0, 255))),
       nextTurn: () => new Promise((resolve) => void time.after(0, () => resolve())),
     });
@@ -174,7 +169,6 @@ export class SimIntake {
   async start(process: SimProcess, { store, clock, logger, onAccepted }: IntakeDeps): Promise<IntakeParts> {
     const { plan } = this.#options;
     const mount = this.#mountFor(process);
-    this.#current = mount;
     const config: FolderSettings = {
       ...folderSettings,
       ready: plan.ready,
@@ -219,7 +213,6 @@ export class SimIntake {
   }
 
   crash(kind: CrashKind): void {
-    this.#current = null;
     this.#http.crash();
     this.#storefront.stopped();
     this.#files.crash(kind);
@@ -229,7 +222,6 @@ export class SimIntake {
 
   /** The worker stopped in good order. */
   stopped(): void {
-    this.#current = null;
     this.#http.crash();
     this.#storefront.stopped();
     this.#uploader.workerIsGone();

@@ -35,7 +35,6 @@ export class SimMount {
   readonly root: string;
   readonly #process: SimProcess;
   readonly #world: MountWorld;
-  readonly #watchers = new Set<() => void>();
   /** Errors begin when the worker has started: a folder that cannot be used then stops it, as it should. */
   failing = false;
 
@@ -58,18 +57,6 @@ export class SimMount {
     writeFile: (path) => this.#write('create', path, () => void this.#world.files.create(this.#path(path), true)),
     open: (path, flags) => this.#open(this.#path(path), flags),
   };
-
-  watch(path: string, onChange: () => void): unknown {
-    if (!this.#world.files.isFolder(this.#path(path))) throw errno('ENOENT', 'watch', path);
-    this.#watchers.add(onChange);
-    return { on: () => undefined, close: () => this.#watchers.delete(onChange) };
-  }
-
-  /** The inbox changed. The event may come late, and it may be lost. */
-  changed(): void {
-    for (const onChange of this.#watchers)
-      if (this.#world.random.chance(0.7)) this.#process.after(this.#world.random.int(0, 50), onChange);
-  }
 
   /** A path without the root of this process. */
   #path(value: unknown): string {

@@ -54,7 +54,7 @@ export type FileOutcome =
   | {
       readonly kind: 'ingested';
       readonly file: ClaimedFile;
-      readonly row: FileRow;
+      readonly lines: { readonly [kind in 'accepted' | 'known' | 'conflicts' | 'rejected']: number };
       /** The name of the report about rejected lines; null: there are none. */
       readonly report: string | null;
     }
@@ -113,7 +113,8 @@ export async function finishFile(
   if (present !== null) context.onArchiving({ id: file.id, name: file.name, path: to, signature: present });
   await moveIfPresent(path, config.work, to);
   await removeMarker(context, file);
-  return { kind: 'ingested', file, row, report };
+  const { acceptedCount: accepted, knownCount: known, conflictCount: conflicts, rejectedCount: rejected } = row;
+  return { kind: 'ingested', file, lines: { accepted, known, conflicts, rejected }, report };
 }
 
 /** Finishes a file of which nothing more is accepted: writes its report, records the rejection, moves the file. */

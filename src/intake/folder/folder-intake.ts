@@ -12,7 +12,7 @@ import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from '.
 import { newFileId } from './file-names.ts';
 import { isFilesystemError } from './filesystem.ts';
 import { FolderLog } from './folder-log.ts';
-import { type InboxFile, InboxWatcher, listInbox, StableFiles } from './inbox.ts';
+import { type InboxFile, listInbox, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -29,15 +29,10 @@ class ScanReport {
   /** The lines of the ingested files. */
   readonly lines = { accepted: 0, known: 0, conflicts: 0, rejected: 0 };
 
-  add(outcome: FileOutcome): void {
-    if (outcome.kind === 'rejected') this.rejected += 1;
-    if (outcome.kind === 'changed') this.changed += 1;
+  add(outcome: Exclude<FileOutcome, { kind: 'interrupted' }>): void {
+    this[outcome.kind] += 1;
     if (outcome.kind !== 'ingested') return;
-    this.ingested += 1;
-    this.lines.accepted += outcome.row.acceptedCount;
-    this.lines.known += outcome.row.knownCount;
-    this.lines.conflicts += outcome.row.conflictCount;
-    this.lines.rejected += outcome.row.rejectedCount;
+    for (const kind of ['accepted', 'known', 'conflicts', 'rejected'] as const) this.lines[kind] += outcome.lines[kind];
   }
 }
 
@@ -69,18 +64,15 @@ interface FolderIntakeOptions {
 
 const retryMs = 60_000;
 const fullDiskRetryMs = 1000;
-const shortestPauseMs = 100;
 
 /**
- * Takes in order files by scanning a folder again and again. Where a file is tells how far it was processed; events of
- * the file system only make a scan come earlier.
+ * Takes in order files by scanning a folder again and again. Where a file is tells how far it was processed.
  */
 export class FolderIntake {
   #options: FolderIntakeOptions;
   #skus: SkuSource | null;
   readonly #log: FolderLog;
   readonly #stable: StableFiles;
-  readonly #watcher: InboxWatcher;
   readonly #loop: Loop;
   /** Files in the work folder by id, and when to process each of them. */
   readonly #unfinished = new Map<string, { file: ClaimedFile; dueMono: number }>();
@@ -102,8 +94,7 @@ export class FolderIntake {
     this.#skus = openSkus(options, config);
     this.#log = new FolderLog(logger);
     this.#stable = new StableFiles(config.stableObservations, config.stableMs);
-    this.#loop = new Loop({ clock, round: (signal) => this.#round(signal) });
-    this.#watcher = new InboxWatcher(config.inbox, () => this.#loop.notify());
+    this.#loop = new Loop({ clock, round: () => this.#round() });
   }
 
   /**
@@ -118,9 +109,7 @@ export class FolderIntake {
 
   /** Stops after the current batch; a file that was read in part is resumed at the next start. May be called twice. */
   async stop(): Promise<void> {
-    const ended = this.#loop.stop();
-    this.#watcher.close();
-    await ended;
+    await this.#loop.stop();
     await this.#lastScan;
     if (this.#state === 'running') this.#state = 'stopped';
   }
@@ -169,19 +158,14 @@ export class FolderIntake {
     };
   }
 
-  async #round(signal: AbortSignal): Promise<number> {
-    this.#watcher.listen();
+  async #round(): Promise<number> {
     try {
       await this.scanOnce();
     } catch (error) {
       if (!isDiskFull(error)) this.#state = 'failed';
-      this.#watcher.close();
       throw error;
     }
-    const { clock, config } = this.#options;
-    const pauseMs = Math.min(shortestPauseMs, config.scanIntervalMs);
-    await clock.sleep(pauseMs, signal);
-    return config.scanIntervalMs - pauseMs;
+    return this.#options.config.scanIntervalMs;
   }
 
   async #prepare(): Promise<void> {
@@ -205,13 +189,26 @@ export class FolderIntake {
   /** A file that was moved, although the move failed, would otherwise wait for the next start. */
   async #findMore(): Promise<void> {
     if (!this.#mayHaveMore) return;
+    const message = `The work folder ${this.#options.config.work} cannot be read`;
+    this.#mayHaveMore = (await this.#attempt('work', message, () => this.#resumeUnfinished())) === undefined;
+  }
+
+  /** Undefined when the files or the disk prevent it: then it is tried again later, and the problem lasts until it succeeds. */
+  async #attempt<T>(
+    topic: string,
+    message: string,
+    work: () => Promise<T>,
+    onFailure: (error: Error) => void = () => undefined,
+  ): Promise<T | undefined> {
     try {
-      await this.#resumeUnfinished();
-      this.#mayHaveMore = false;
-      this.#log.solved('work');
+      const result = await work();
+      this.#log.solved(topic);
+      return result;
     } catch (error) {
-      if (!isFilesystemError(error) && !isDiskFull(error)) throw error;
-      this.#log.problem('work', `The work folder ${this.#options.config.work} cannot be read: ${error.message}`);
+      if (!isFilesystemError(error) && !isDiskFull(error) && !hasCode(error, 'FOLDER_UNUSABLE')) throw error;
+      this.#log.problem(topic, `${message}: ${error.message}`);
+      onFailure(error);
+      return undefined;
     }
   }
 
@@ -235,39 +232,24 @@ export class FolderIntake {
 
   /** The files of the archive that were written to after they were read. */
   async #lateWrites(): Promise<readonly ArchivedFile[]> {
-    try {
-      const changed = await this.#archived.takeChanged(this.#options.clock.monoMs());
-      this.#log.solved('archive');
-      return changed;
-    } catch (error) {
-      if (!isFilesystemError(error)) throw error;
-      const { archive } = this.#options.config;
-      this.#log.problem(
-        'archive',
-        `The archive ${archive} cannot be read, so late writes go unnoticed: ${error.message}`,
-      );
-      return [];
-    }
+    const { clock, config } = this.#options;
+    const message = `The archive ${config.archive} cannot be read, so late writes go unnoticed`;
+    return (await this.#attempt('archive', message, () => this.#archived.takeChanged(clock.monoMs()))) ?? [];
   }
 
   async #readyFiles(report: ScanReport): Promise<readonly InboxFile[]> {
     const { config, clock } = this.#options;
-    try {
-      const { files, marked } = await listInbox(config.inbox, config.ready === 'done_file');
-      this.#log.solved('inbox');
-      this.#forgetRemoved(files);
-      const isMarked = (file: InboxFile): boolean => config.ready === 'stable' || marked.has(file.key);
-      const stable = this.#stable.observe(files, clock.monoMs());
-      this.#log.folders(stable.filter((file) => file.kind === 'folder').map((file) => file.name));
-      const ready = stable.filter((file) => file.kind !== 'folder' && isMarked(file));
-      report.waiting = files.filter((file) => file.kind !== 'folder').length - ready.length;
-      return ready;
-    } catch (error) {
-      if (!isFilesystemError(error)) throw error;
-      this.#watcher.close();
-      this.#log.problem('inbox', `The inbox ${config.inbox} cannot be read: ${error.message}`);
-      return [];
-    }
+    const list = () => listInbox(config.inbox, config.ready === 'done_file');
+    const listing = await this.#attempt('inbox', `The inbox ${config.inbox} cannot be read`, list);
+    if (listing === undefined) return [];
+    const { files, marked } = listing;
+    this.#forgetRemoved(files);
+    const isMarked = (file: InboxFile): boolean => config.ready === 'stable' || marked.has(file.key);
+    const stable = this.#stable.observe(files, clock.monoMs());
+    this.#log.folders(stable.filter((file) => file.kind === 'folder').map((file) => file.name));
+    const ready = stable.filter((file) => file.kind !== 'folder' && isMarked(file));
+    report.waiting = files.filter((file) => file.kind !== 'folder').length - ready.length;
+    return ready;
   }
 
   /** The problem of a file that could not be claimed ends when somebody removes the file. */
@@ -295,81 +277,71 @@ export class FolderIntake {
       report.deferred += 1;
       return null;
     }
-    const topic = `claim ${file.key}`;
-    try {
-      const claimed = await claimFile(config, file, newFileId(clock));
-      this.#unclaimable.delete(file.key);
-      this.#log.solved(topic);
-      if (claimed !== null) this.#unfinished.set(claimed.id, { file: claimed, dueMono: 0 });
-      return claimed;
-    } catch (error) {
-      if (!isFilesystemError(error)) throw error;
+    const message = `The file ${file.name} cannot be taken from the inbox`;
+    const claim = () => claimFile(config, file, newFileId(clock));
+    const claimed = await this.#attempt(`claim ${file.key}`, message, claim, () => {
       report.deferred += 1;
       this.#mayHaveMore = true;
       this.#unclaimable.set(file.key, clock.monoMs() + retryMs);
-      this.#log.problem(topic, `The file ${file.name} cannot be taken from the inbox: ${error.message}`);
-      return null;
-    }
+    });
+    if (claimed === undefined) return null;
+    this.#unclaimable.delete(file.key);
+    if (claimed !== null) this.#unfinished.set(claimed.id, { file: claimed, dueMono: 0 });
+    return claimed;
   }
 
   /** Claims a file from the archive again. Its lines that were accepted before are recognised. */
   async #reclaim(archived: ArchivedFile, report: ScanReport): Promise<void> {
     const { config, clock, store } = this.#options;
-    const topic = `archive ${archived.path}`;
-    try {
-      const file = await reclaimFile(config, archived, newFileId(clock));
+    const message = `The file ${archived.path} was written to after it was archived, and cannot be read again`;
+    const reclaim = async (): Promise<ClaimedFile> => {
+      const claimed = await reclaimFile(config, archived, newFileId(clock));
       // It is in the work folder by now: no other scan would record this.
       const life = { clock, signal: this.#loop.signal };
       await repeatWhileDiskIsFull(() => store.intake.files.replaced(archived.id), life);
-      this.#log.solved(topic);
-      this.#log.lateWrite(file, archived.path);
-      report.changed += 1;
-      this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
-    } catch (error) {
-      if (!isFilesystemError(error) && !isDiskFull(error)) throw error;
+      return claimed;
+    };
+    const file = await this.#attempt(`archive ${archived.path}`, message, reclaim, () => {
       this.#mayHaveMore = true;
       this.#archived.watch(archived, clock.monoMs());
-      const message = `The file ${archived.path} was written to after it was archived, and cannot be read again`;
-      this.#log.problem(topic, `${message}: ${error.message}`);
-    }
+    });
+    if (file === undefined) return;
+    this.#log.lateWrite(file, archived.path);
+    report.changed += 1;
+    this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
   }
 
   async #ingest(file: ClaimedFile, report: ScanReport): Promise<void> {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
-    const { signal } = this.#loop;
-    const onArchiving = (archived: ArchivedFile): void => this.#archived.watch(archived, clock.monoMs());
     const context: FileContext = {
       store: store.intake,
       clock,
       config,
       skus: this.#skus,
       onAccepted,
-      onArchiving,
+      onArchiving: (archived) => this.#archived.watch(archived, clock.monoMs()),
       begun: this.#begun,
-      signal,
+      signal: this.#loop.signal,
     };
-    const topic = `file ${file.id}`;
-    try {
-      const outcome = await ingestFile(context, file);
-      this.#log.solved(topic);
-      this.#log.outcome(outcome);
-      this.#options.onFileEnded?.(outcome.kind);
-      if (outcome.kind === 'interrupted') return;
-      this.#unfinished.delete(file.id);
-      this.#begun.delete(file.id);
-      // Its writer may still be writing, so it gets the same time to become stable as a file in the inbox.
-      if (outcome.kind === 'changed') {
-        this.#unfinished.set(outcome.next.id, { file: outcome.next, dueMono: clock.monoMs() + config.stableMs });
-      }
-      report.add(outcome);
-    } catch (error) {
-      if (!isFilesystemError(error) && !isDiskFull(error) && !hasCode(error, 'FOLDER_UNUSABLE')) throw error;
+    const message = `The file ${file.name} (${file.id}) cannot be processed`;
+    const ingest = () => ingestFile(context, file);
+    const outcome = await this.#attempt(`file ${file.id}`, message, ingest, (error) => {
       report.deferred += 1;
       this.#mayHaveMore = true;
       const delayMs = isDiskFull(error) ? fullDiskRetryMs : retryMs;
       this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + delayMs });
-      this.#log.problem(topic, `The file ${file.name} (${file.id}) cannot be processed: ${error.message}`);
+    });
+    if (outcome === undefined) return;
+    this.#log.outcome(outcome);
+    this.#options.onFileEnded?.(outcome.kind);
+    if (outcome.kind === 'interrupted') return;
+    this.#unfinished.delete(file.id);
+    this.#begun.delete(file.id);
+    // Its writer may still be writing, so it gets the same time to become stable as a file in the inbox.
+    if (outcome.kind === 'changed') {
+      this.#unfinished.set(outcome.next.id, { file: outcome.next, dueMono: clock.monoMs() + config.stableMs });
     }
+    report.add(outcome);
   }
 }
 

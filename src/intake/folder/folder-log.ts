@@ -60,30 +60,16 @@ export class FolderLog {
 
   outcome(outcome: FileOutcome): void {
     const file = { file: outcome.file.name, file_id: outcome.file.id };
-    switch (outcome.kind) {
-      case 'ingested': {
-        const { acceptedCount, knownCount, conflictCount, rejectedCount } = outcome.row;
-        const counts = {
-          accepted: acceptedCount,
-          known: knownCount,
-          conflicts: conflictCount,
-          rejected: rejectedCount,
-        };
-        const { report } = outcome;
-        if (report === null) this.#logger.info({ ...file, ...counts }, 'order file accepted');
-        else this.#logger.warn({ ...file, ...counts, report }, 'order file accepted, some of its lines rejected');
-        return;
-      }
-      case 'rejected': {
-        const { code, message } = outcome;
-        this.#logger.warn({ ...file, code, reason: message }, 'order file rejected; no more of it will be bought');
-        return;
-      }
-      case 'changed':
-        this.lateWrite(outcome.next, outcome.file.workName);
-        return;
-      case 'interrupted':
-        this.#logger.info(file, 'order file read in part; reading resumes at the next start');
+    if (outcome.kind === 'rejected') {
+      const { code, message: reason } = outcome;
+      this.#logger.warn({ ...file, code, reason }, 'order file rejected; no more of it will be bought');
+    } else if (outcome.kind === 'changed') this.lateWrite(outcome.next, outcome.file.workName);
+    else if (outcome.kind === 'interrupted') {
+      this.#logger.info(file, 'order file read in part; reading resumes at the next start');
+    } else if (outcome.report === null) this.#logger.info({ ...file, ...outcome.lines }, 'order file accepted');
+    else {
+      const details = { ...file, ...outcome.lines, report: outcome.report };
+      this.#logger.warn(details, 'order file accepted, some of its lines rejected');
     }
   }
 }

@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer';
-import { type FSWatcher, watch } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { isUnfinishedName, markerSuffix, shownName } from './file-names.ts';
 import { hasErrno, signatureOf } from './filesystem.ts';
@@ -98,37 +97,5 @@ async function inspect(inbox: string, nameBytes: Buffer): Promise<InboxFile | nu
     // Another process took it after the folder was listed.
     if (hasErrno(error, 'ENOENT')) return null;
     throw error;
-  }
-}
-
-/**
- * Reports that the inbox may have changed. It only saves waiting for the next scan: events get lost, and network and
- * container mounts send none, so nothing depends on them and errors of the watcher are ignored.
- */
-export class InboxWatcher {
-  readonly #folder: string;
-  readonly #onChange: () => void;
-  #watcher: FSWatcher | null = null;
-
-  constructor(folder: string, onChange: () => void) {
-    this.#folder = folder;
-    this.#onChange = onChange;
-  }
-
-  /** Starts to watch, also again after the folder was replaced. */
-  listen(): void {
-    if (this.#watcher !== null) return;
-    try {
-      const watcher = watch(this.#folder, { persistent: false }, () => this.#onChange());
-      watcher.on('error', () => this.close());
-      this.#watcher = watcher;
-    } catch {
-      this.#watcher = null;
-    }
-  }
-
-  close(): void {
-    this.#watcher?.close();
-    this.#watcher = null;
   }
 }

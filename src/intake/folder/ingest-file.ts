@@ -1,12 +1,14 @@
-import { type FileHandle, lstat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SkuMap } from '../../core/order/sku.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
+import type { CheckedLine } from '../orders/checked-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
-import type { CountedOrders, OrderFormat, ParseOptions } from '../orders/parse-options.ts';
+import type { OrderFormat } from '../orders/parse-options.ts';
 import { parseOrders } from '../orders/parse-orders.ts';
 import type { ClaimedFile } from './claim-file.ts';
 import { checkMarker } from './done-marker.ts';
@@ -72,7 +74,8 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     const summary = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, summary);
     const { sha256, counted, delimiter } = summary;
-    const isComplete = await acceptLines(context, id, { handle, sizeBytes, format, counted, delimiter }, options);
+    const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);
+    const isComplete = await acceptLines(context, { fileId: id, delimiter }, checkedLines, options.skus);
     if (!isComplete) {
       // An orderly stop is not the fault of the file, so this start does not count.
       await store.files.postpone(id);
@@ -102,21 +105,14 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
 /** Accepts the lines in batches, with a turn of the event loop after each. False when it was interrupted. */
 async function acceptLines(
   context: FileContext,
-  fileId: string,
-  source: {
-    handle: FileHandle;
-    sizeBytes: number;
-    format: OrderFormat;
-    counted: CountedOrders;
-    delimiter: string | null;
-  },
-  options: ParseOptions,
+  file: Pick<IntakeBatch, 'fileId' | 'delimiter'>,
+  checkedLines: AsyncIterable<readonly CheckedLine[]>,
+  skus: SkuMap | null,
 ): Promise<boolean> {
-  const { handle, sizeBytes, format, counted, delimiter } = source;
   let lines: IntakeBatch['lines'][number][] = [];
   let rejections: IntakeBatch['rejections'][number][] = [];
   const commit = async (): Promise<void> => {
-    const batch = { nowMs: context.clock.wallMs(), fileId, delimiter, lines, rejections };
+    const batch = { ...file, nowMs: context.clock.wallMs(), lines, rejections };
     lines = [];
     rejections = [];
     const results = await context.store.acceptBatch(batch);
@@ -127,9 +123,9 @@ async function acceptLines(
     context.onAccepted(accepted);
     await nextTurn();
   };
-  for await (const some of parseOrders(readPrefix(handle, sizeBytes), format, options, counted)) {
+  for await (const some of checkedLines) {
     for (const checked of some) {
-      if (checked.kind === 'line') lines.push(withSkuRules(checked.line, options.skus, context.clock.wallMs()));
+      if (checked.kind === 'line') lines.push(withSkuRules(checked.line, skus, context.clock.wallMs()));
       else rejections.push(checked.rejection);
       if (lines.length + rejections.length < batchLines) continue;
       await commit();

@@ -2,23 +2,24 @@ import type { Buffer } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Clock } from '../../core/clock.ts';
-import { type KnownToken, knownTokens, RateLimit } from '../../ops/callers.ts';
-import {
-  type Caller,
-  callerBySignature,
-  callerByToken,
-  hasSignature,
-  type HeaderReader,
-  narrower,
-  requireScope,
-  unauthorized,
-} from './authenticate.ts';
+import { type KnownToken, knownTokens, ownerOfToken, RateLimit } from '../../ops/callers.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { Refusal } from './problem.ts';
 import type { TokenCaller, TokenScope, WebhookSettings } from './settings.ts';
+import { type StandardWebhookHeaders, standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
 
 export interface Web {
   Bindings: HttpBindings;
+}
+
+/** Who sends a request: the name for logs, and the orders that it may touch. */
+export interface Caller {
+  readonly name: string;
+  /** The source of orders that name none; null: nothing names it for this caller. */
+  readonly source: string | null;
+  /** Null: any source. */
+  readonly sources: readonly string[] | null;
+  readonly scopes: readonly TokenScope[];
 }
 
 /** So many bytes of a body count as one request. */
@@ -45,18 +46,9 @@ export class Admission {
    * without a body could be redirected to any order.
    */
   withToken(context: Context<Web>, scope: TokenScope): Caller {
-    const caller = this.#callerByToken(context);
+    const caller = this.#callerByToken(context, scope);
     if (caller === null) throw unauthorized('Send "Authorization: Bearer <token>".');
-    this.#limits.proven(context.env.incoming);
-    this.count(caller);
-    requireScope(caller, scope);
     return caller;
-  }
-
-  #callerByToken(context: Context<Web>): Caller | null {
-    const { remoteAddress } = context.env.incoming.socket;
-    const { failedTokens } = this.#limits;
-    return callerByToken(headerReader(context), this.#tokens, (name) => failedTokens.judge(remoteAddress, name));
   }
 
   /**
@@ -68,33 +60,58 @@ export class Admission {
     read: (body: Buffer, caller: Caller) => T,
   ): Promise<{ caller: Caller; content: T }> {
     const { incoming } = context.env;
-    const header = headerReader(context);
-    const token = this.#callerByToken(context);
-    const isSigned = hasSignature(header, this.#config);
-    if (token === null && !isSigned) {
+    const token = this.#callerByToken(context, 'post');
+    const signature = this.#config.standardWebhooks.length === 0 ? null : standardWebhookHeaders(incoming.headers);
+    if (token === null && signature === null) {
       throw unauthorized('Send "Authorization: Bearer <token>", or sign the request.');
     }
-    if (token !== null) {
-      this.#limits.proven(incoming);
-      this.count(token);
-      requireScope(token, 'post');
-    }
-    requirePlainJson(header);
+    requirePlainJson(context);
     const from = { isVerified: token !== null, maxBytes: this.#config.limits.bodyBytes };
     return await this.#limits.useBody(incoming, from, (body) => {
-      const caller = token !== null && !isSigned ? token : this.#signer(context, body, token);
+      const caller = token !== null && signature === null ? token : this.#signer(context, signature, body, token);
       // To read it takes as long as to answer many small requests.
       this.count(caller, Math.floor(body.length / bytesPerRequest));
       return { caller, content: read(body, caller) };
     });
   }
 
-  #signer(context: Context<Web>, body: Buffer, token: Caller | null): Caller {
-    const signer = callerBySignature(headerReader(context), body, this.#config, this.#clock.wallMs());
-    if (token !== null) return narrower(token, signer);
-    this.#limits.proven(context.env.incoming);
-    this.count(signer);
-    return signer;
+  /** Null when the request has no token. Throws Refusal when it is unknown, must wait, or was not made for this. */
+  #callerByToken({ env }: Context<Web>, scope: TokenScope): Caller | null {
+    const { authorization } = env.incoming.headers;
+    if (authorization === undefined) return null;
+    const sent = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization)?.[1];
+    const found = sent === undefined ? null : ownerOfToken(this.#tokens, sent);
+    const waitMs = this.#limits.failedTokens.judge(env.incoming.socket.remoteAddress, found?.name ?? null);
+    if (waitMs > 0) throw tooOften('Too many wrong tokens came from this address; this one was not checked.', waitMs);
+    if (found === null) throw unauthorized('The bearer token is not known.');
+    const { name, sources, scopes } = found;
+    const caller = { name, source: sources[0] ?? null, sources, scopes };
+    this.#limits.proven(env.incoming);
+    this.count(caller);
+    if (scopes.includes(scope)) return caller;
+    const detail = `This token may not ${scope} orders, only ${scopes.join(' and ')} them.`;
+    throw new Refusal('scope_not_allowed', detail);
+  }
+
+  /**
+   * The caller by the signature of the raw body. With a token, too, both must be valid, and the narrower right counts.
+   * Throws Refusal when no caller's secret made the signature.
+   */
+  #signer({ env }: Context<Web>, signature: StandardWebhookHeaders | null, body: Buffer, token: Caller | null): Caller {
+    if (signature === null) throw unauthorized('The signature is missing.');
+    const signed = verifyStandardWebhook(signature, body, this.#config.standardWebhooks, this.#clock.wallMs());
+    if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
+    const { name, source } = signed.caller;
+    const sources = source === null ? null : [source];
+    if (token === null) {
+      const signer: Caller = { name, source, sources, scopes: ['post'] };
+      this.#limits.proven(env.incoming);
+      this.count(signer);
+      return signer;
+    }
+    if (source === null) return token;
+    if (token.sources === null || token.sources.includes(source)) return { ...token, source, sources };
+    throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
   }
 
   /** Counts requests of a caller. Throws Refusal when it sends too many. */
@@ -103,26 +120,31 @@ export class Admission {
     const waitMs = this.#rates.take(caller.name, requests);
     if (waitMs === 0) return;
     const seconds = Math.ceil(waitMs / 1000);
-    const detail = `${this.#config.limits.requestsPerMinute} requests a minute are allowed; try again in ${seconds} s.`;
-    throw new Refusal('rate_limited', detail, { headers: { 'retry-after': String(seconds) } });
+    const { requestsPerMinute } = this.#config.limits;
+    throw tooOften(`${requestsPerMinute} requests a minute are allowed; try again in ${seconds} s.`, waitMs);
   }
 }
 
-/** Reads headers as Node parsed them. One that was sent twice is joined by a comma, and then matches no secret. */
-function headerReader(context: Context<Web>): HeaderReader {
-  const { headers } = context.env.incoming;
-  return (name) => {
-    const value = headers[name];
-    return Array.isArray(value) ? value.join(', ') : value;
-  };
+/** Throws Refusal when the caller may not touch orders of this source. */
+export function requireSource(caller: Caller, source: string): void {
+  if (caller.sources === null || caller.sources.includes(source)) return;
+  const own = caller.sources.map((one) => `"${one}"`).join(', ');
+  throw new Refusal('source_not_allowed', `This caller may only touch orders of the source ${own}.`);
 }
 
-function requirePlainJson(header: HeaderReader): void {
-  const type = header('content-type') ?? '';
+function tooOften(detail: string, waitMs: number): Refusal {
+  return new Refusal('rate_limited', detail, { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
+}
+
+function unauthorized(detail: string): Refusal {
+  return new Refusal('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="order-sync"' } });
+}
+
+function requirePlainJson({ env }: Context<Web>): void {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = env.incoming.headers;
   if (!/^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new Refusal('unsupported_media_type', 'Send "Content-Type: application/json".');
   }
-  const encoding = header('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
     throw new Refusal('unsupported_media_type', `The content encoding "${encoding.slice(0, 32)}" is not supported.`);
   }

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { RefusalCounts } from '../../ops/refusal-counts.ts';
-import { BodyBytes, readRawBody } from './raw-body.ts';
+import { BodyBytes, useRawBody } from './raw-body.ts';
 import { FailedTokens } from '../../ops/callers.ts';
 import { Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
@@ -62,13 +62,10 @@ export class CallerLimits {
       : [this.#unverified, 'unverified_bytes'];
     try {
       const onTinyParts = (): void => this.guard.cutTinyParts(incoming.socket);
-      const body = await readRawBody(incoming, { maxBytes: from.maxBytes, memory, onTinyParts });
-      try {
-        if (body.bytes.length > largeBytes) await this.#turn();
-        return use(body.bytes);
-      } finally {
-        body.release();
-      }
+      return await useRawBody(incoming, { maxBytes: from.maxBytes, memory, onTinyParts }, async (body) => {
+        if (body.length > largeBytes) await this.#turn();
+        return use(body);
+      });
     } catch (error) {
       if (error instanceof Refusal && error.code === 'overloaded') this.refusals.count(name);
       throw error;

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { Intake } from '../../store/intake/intake.ts';
 import type { RequestOutcome, WholeRequest } from '../../store/intake/accept-request.ts';
@@ -21,6 +22,7 @@ const linesPerCommit = 5000;
 export class CommitQueue {
   readonly #intake: Intake;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #limit: number;
   readonly #failure = Promise.withResolvers<never>();
   #waiting: Waiting[] = [];
@@ -29,9 +31,10 @@ export class CommitQueue {
   #failed = false;
 
   /** @param limit requests that may wait for the disk at the same time */
-  constructor(intake: Intake, clock: Clock, limit: number) {
+  constructor(intake: Intake, clock: Clock, logger: Logger, limit: number) {
     this.#intake = intake;
     this.#clock = clock;
+    this.#logger = logger;
     this.#limit = limit;
     this.#failure.promise.catch(() => undefined);
   }
@@ -77,6 +80,7 @@ export class CommitQueue {
           if (outcome === undefined) reject(new Error('the store returned no outcome for a request'));
           else resolve(outcome);
         }
+        this.#log(outcomes);
       } catch (error) {
         // Nothing of the group was accepted; when there is space again, the next one is.
         if (isDiskFull(error)) for (const { reject } of group) reject(error);
@@ -86,6 +90,17 @@ export class CommitQueue {
       }
     }
     this.#draining = null;
+  }
+
+  /** One line for each commit: one for each request would double the cost of accepting thousands. */
+  #log(outcomes: readonly RequestOutcome[]): void {
+    const all = outcomes.flatMap((outcome) => (outcome.kind === 'accepted' ? outcome.orders : []));
+    const orders = all.filter(({ status }) => status === 'accepted');
+    const [first] = orders;
+    if (first === undefined) return;
+    const { source, orderId } = first;
+    const lines = orders.reduce((sum, order) => sum + order.lines.length, 0);
+    this.#logger.info({ source, order_id: orderId, orders: orders.length, lines }, 'orders accepted');
   }
 
   #takeGroup(): readonly Waiting[] {

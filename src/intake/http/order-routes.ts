@@ -8,9 +8,7 @@ import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
-import type { AcceptanceLog } from './acceptance-log.ts';
-import type { Admission, Web } from './admission.ts';
-import { requireSource } from './authenticate.ts';
+import { type Admission, requireSource, type Web } from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { LargeAnswers } from './large-answers.ts';
 import { Refusal } from './problem.ts';
@@ -32,7 +30,6 @@ interface OrderRoutesDeps {
   readonly commits: CommitQueue;
   readonly waiting: WaitingCallers;
   readonly largeAnswers: LargeAnswers;
-  readonly accepted: AcceptanceLog;
   /** The outbox has new lines, or lines were cancelled. */
   readonly onChanged: (accepted: AcceptedLines) => void;
 }
@@ -66,10 +63,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   if (outcome.kind === 'failed') throw outcome.error;
   const { orders } = outcome;
   const isNew = orders.some((order) => order.status === 'accepted');
-  if (isNew) {
-    deps.accepted.add(caller.name, orders);
-    deps.onChanged(acceptedLines(orders));
-  }
+  if (isNew) deps.onChanged(acceptedLines(orders));
   const [first] = orders;
   const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
   const requestIds = orders.map(({ requestId }) => requestId);
@@ -106,23 +100,14 @@ async function readResult(
   const { version, document } = store.read.resultDocument(requestId);
   const { source, order_id: orderId, lines } = document;
   if (lines.every(({ entries }) => entries.every(({ units }) => units.length === 0))) return document;
-  const read = {
-    source,
-    orderId,
-    version,
-    actor: `webhook:${caller}`,
-    reason: 'read over HTTP',
-    nowMs: clock.wallMs(),
-  };
+  const read = { source, orderId, version, actor: `webhook:${caller}`, reason: 'read over HTTP' };
   try {
-    await store.codeReads.record(read);
+    await store.codeReads.record({ ...read, nowMs: clock.wallMs() });
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     // Its customer waits for the code: then the log has to do.
-    logger.error(
-      { caller, source, order_id: orderId, version },
-      'codes were read, and the audit log has no space for it',
-    );
+    const details = { caller, source, order_id: orderId, version };
+    logger.error(details, 'codes were read, and the audit log has no space for it');
   }
   return document;
 }
@@ -175,9 +160,9 @@ async function waitIfPreferred(
   requestIds: readonly number[],
 ): Promise<Record<string, string> | null> {
   // As Node parsed it: hono would copy all headers first.
-  const { prefer } = context.env.incoming.headers;
-  const preferences = (Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')).split(',');
-  const seconds = preferences
+  const seconds = (context.env.incoming.headers['prefer'] ?? '')
+    .toString()
+    .split(',')
     .map((preference) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;|$)/i.exec(preference)?.[1])
     .find((found) => found !== undefined);
   if (seconds === undefined) return null;

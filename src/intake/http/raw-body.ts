@@ -23,26 +23,21 @@ export class BodyBytes {
   }
 }
 
-/** A request body as the bytes that arrived, because signatures are made over bytes. */
-interface RawBody {
-  readonly bytes: Buffer;
-  /** Says that the body is not needed any more: another may take its place in memory. May be called twice. */
-  release(): void;
-}
-
 const firstBytes = 4096;
 /** A body may come in so many parts, and in one more for each so many bytes. */
 const freeParts = 1000;
 const bytesPerPart = 16;
 
 /**
- * Reads a request body. Throws Refusal when it is too large, if possible before it is read, when it ends too early, or when the
- * bodies of others fill the memory that bodies may have.
+ * Reads a request body as the bytes that arrived, because signatures are made over bytes, and returns what `use` makes of
+ * it. Then another may take its place in memory. Throws Refusal when it is too large, if possible before it is read, when
+ * it ends too early, or when the bodies of others fill the memory that bodies may have.
  */
-export async function readRawBody(
+export async function useRawBody<T>(
   incoming: IncomingMessage,
   { maxBytes, memory, onTinyParts }: { maxBytes: number; memory: BodyBytes; onTinyParts: () => void },
-): Promise<RawBody> {
+  use: (bytes: Buffer) => Promise<T>,
+): Promise<T> {
   const announced = Number(incoming.headers['content-length'] ?? maxBytes);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   const body = new GrowingBody(maxBytes, announced, memory);
@@ -61,10 +56,9 @@ export async function readRawBody(
       incoming.on('data', onData).on('end', resolve).on('close', onClose).on('error', onClose);
       if (incoming.destroyed && !incoming.readableEnded) onClose();
     });
-    return body;
-  } catch (error) {
+    return await use(body.bytes);
+  } finally {
     body.release();
-    throw error;
   }
 }
 
@@ -72,7 +66,7 @@ export async function readRawBody(
  * One buffer that grows with what arrives. A buffer for each part would cost some hundred times its bytes when the parts are small; one
  * of the announced length would give memory to a caller that sends nothing.
  */
-class GrowingBody implements RawBody {
+class GrowingBody {
   readonly #maxBytes: number;
   /** It never needs to be larger. */
   readonly #announced: number;
@@ -80,7 +74,6 @@ class GrowingBody implements RawBody {
   #buffer = Buffer.alloc(0);
   #length = 0;
   #parts = 0;
-  #isReleased = false;
 
   constructor(maxBytes: number, announced: number, memory: BodyBytes) {
     this.#maxBytes = maxBytes;
@@ -105,8 +98,6 @@ class GrowingBody implements RawBody {
   }
 
   release(): void {
-    if (this.#isReleased) return;
-    this.#isReleased = true;
     this.#memory.giveBack(this.#buffer.length);
   }
 

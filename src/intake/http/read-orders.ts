@@ -1,17 +1,11 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/accept-request.ts';
 import { isObject } from '../orders/check-line.ts';
-import { type FoundOrder, checkOrder } from '../orders/check-order.ts';
+import { type FoundOrder, checkOrder, problemOf } from '../orders/check-order.ts';
 import { type Problem, shownValue } from '../orders/checked-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
-import {
-  type JsonFinding,
-  JsonSyntaxError,
-  jsonPointer,
-  parseStrictJson,
-  type StrictJson,
-} from '../orders/strict-json.ts';
+import { JsonSyntaxError, jsonPointer, parseStrictJson, type StrictJson } from '../orders/strict-json.ts';
 import { utf8Text } from '../orders/utf8-text.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
@@ -95,7 +89,7 @@ function ordersIn({ value, findings }: StrictJson): {
   });
   if (Array.isArray(value)) {
     const orders = value.map((order: unknown, index) => foundOrder(order, index));
-    return { orders, single: false, mistakes: value.length === 0 ? [noOrders('')] : [] };
+    return { orders, single: false, mistakes: value.length === 0 ? [noOrders([])] : [] };
   }
   if (!isObject(value) || !Object.hasOwn(value, 'orders') || Object.hasOwn(value, 'lines')) {
     return { orders: [foundOrder(value)], single: true, mistakes: [] };
@@ -104,17 +98,15 @@ function ordersIn({ value, findings }: StrictJson): {
   // `checkOrder` only reports findings inside an order, so those around the orders are reported here.
   const mistakes = findings
     .filter(({ path }) => (path[0] === 'orders' ? path.length === 1 : path.length < 3))
-    .map(mistakeOfFinding);
+    .map((finding) => mistakeOf(problemOf(finding)));
   for (const key of Object.keys(others)) {
-    const detail = 'is not a field of a batch, which has only "orders"';
-    mistakes.push({ pointer: fragment(jsonPointer([key])), code: 'unknown_field', detail });
+    mistakes.push(mistakeAt([key], 'unknown_field', 'is not a field of a batch, which has only "orders"'));
   }
   if (!Array.isArray(orders)) {
-    const code = 'invalid_field';
-    mistakes.push({ pointer: '#/orders', code, detail: 'must be an array of orders', ...shownAs(orders) });
+    mistakes.push(mistakeAt(['orders'], 'invalid_field', 'must be an array of orders', orders));
     return { orders: [], single: false, mistakes };
   }
-  if (orders.length === 0) mistakes.push(noOrders('/orders'));
+  if (orders.length === 0) mistakes.push(noOrders(['orders']));
   return { orders: orders.map((order: unknown, index) => foundOrder(order, 'orders', index)), single: false, mistakes };
 }
 
@@ -126,7 +118,7 @@ function lineCount(order: unknown): number {
 function checkLineCount(count: number, limit: number): void {
   if (count <= limit) return;
   const detail = `has ${count} order lines, and a request may have ${limit}: split it`;
-  throw invalid([{ pointer: '#', code: 'too_many_lines', detail }]);
+  throw invalid([mistakeAt([], 'too_many_lines', detail)]);
 }
 
 /** An order that is twice in one batch is a mistake of the caller, whatever the second one says. */
@@ -136,13 +128,11 @@ function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<strin
   const source = typeof value['source'] === 'string' ? value['source'] : defaultSource;
   const key = JSON.stringify([source, value['order_id']]);
   const first = seen.get(key);
-  const pointer = fragment(jsonPointer([...path, 'order_id']));
-  if (first === undefined) {
-    seen.set(key, pointer);
-    return [];
-  }
   const detail = `is the same order as ${first}: send an order once in a batch, with all its lines`;
-  return [{ pointer, code: 'duplicate_order', detail, ...shownAs(value['order_id']) }];
+  const mistake = mistakeAt([...path, 'order_id'], 'duplicate_order', detail, value['order_id']);
+  if (first !== undefined) return [mistake];
+  seen.set(key, mistake.pointer);
+  return [];
 }
 
 /** Two lines with one id would be bought as one, without a message about the other. */
@@ -156,9 +146,8 @@ function repeatedLines({ value, path }: FoundOrder): DocumentMistake[] {
     const first = seen.get(id);
     if (first === undefined) seen.set(id, index);
     else {
-      const pointer = fragment(jsonPointer([...path, 'lines', index, 'line_id']));
       const detail = `is also the line_id of line ${first + 1} of this order: give each line its own`;
-      mistakes.push({ pointer, code: 'duplicate_line', detail, ...shownAs(id) });
+      mistakes.push(mistakeAt([...path, 'lines', index, 'line_id'], 'duplicate_line', detail, id));
     }
   }
   return mistakes;
@@ -168,18 +157,12 @@ function mistakeOf({ field, code, rule, value }: Problem): DocumentMistake {
   return { pointer: fragment(field ?? ''), code, detail: rule, ...(value === null ? {} : { value }) };
 }
 
-function mistakeOfFinding({ path, code, rule, value }: JsonFinding): DocumentMistake {
-  return { pointer: fragment(jsonPointer(path)), code, detail: rule, ...shownAs(value) };
+function mistakeAt(path: readonly PropertyKey[], code: string, rule: string, value?: unknown): DocumentMistake {
+  return mistakeOf({ field: jsonPointer(path), code, rule, value: shownValue(value) });
 }
 
-function noOrders(pointer: string): DocumentMistake {
-  return { pointer: fragment(pointer), code: 'no_orders', detail: 'must have at least one order' };
-}
-
-function shownAs(value: unknown): { value?: string } {
-  const shown = shownValue(value);
-  return shown === null ? {} : { value: shown };
-}
+const noOrders = (path: readonly string[]): DocumentMistake =>
+  mistakeAt(path, 'no_orders', 'must have at least one order');
 
 /** A JSON pointer as the fragment of a URI (RFC 6901, section 6). */
 function fragment(pointer: string): string {

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { WebhookCaller } from './settings.ts';
 
 /** HMAC-SHA256 of the bytes as they arrived: text that was decoded and encoded again may have other bytes. */
@@ -19,17 +20,18 @@ export function isSignature(sent: string, expected: Buffer): boolean {
 const toleranceS = 300;
 
 /** The three headers of the Standard Webhooks scheme. */
-interface StandardWebhookHeaders {
+export interface StandardWebhookHeaders {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
 }
 
 /** Null when the request has none of the three headers; a single missing one is empty. */
-export function standardWebhookHeaders(header: (name: string) => string | undefined): StandardWebhookHeaders | null {
-  const id = header('webhook-id');
-  const timestamp = header('webhook-timestamp');
-  const signature = header('webhook-signature');
+export function standardWebhookHeaders(headers: IncomingHttpHeaders): StandardWebhookHeaders | null {
+  // One that was sent twice is joined by a comma, and then matches no secret.
+  const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((name) =>
+    headers[`webhook-${name}`]?.toString(),
+  );
   if (id === undefined && timestamp === undefined && signature === undefined) return null;
   return { id: id ?? '', timestamp: timestamp ?? '', signature: signature ?? '' };
 }
@@ -39,12 +41,12 @@ export function standardWebhookHeaders(header: (name: string) => string | undefi
  * the configured secrets and any of the sent signatures may match, so a secret can be replaced without an interruption.
  * The id is signed but not remembered: a replay repeats the order, and a repeated order buys nothing.
  */
-export function verifyStandardWebhook<T extends WebhookCaller>(
+export function verifyStandardWebhook(
   headers: StandardWebhookHeaders,
   body: Buffer,
-  callers: readonly T[],
+  callers: readonly WebhookCaller[],
   nowMs: number,
-): { readonly ok: true; readonly caller: T } | { readonly ok: false; readonly why: string } {
+): { readonly ok: true; readonly caller: WebhookCaller } | { readonly ok: false; readonly why: string } {
   const { id, timestamp, signature } = headers;
   if (id === '' || timestamp === '' || signature === '') {
     return { ok: false, why: 'webhook-id, webhook-timestamp and webhook-signature must be sent together' };
@@ -61,7 +63,7 @@ export function verifyStandardWebhook<T extends WebhookCaller>(
     .filter((part) => part.startsWith('v1,'))
     .slice(0, 10)
     .map((part) => part.slice('v1,'.length));
-  let found: T | null = null;
+  let found: WebhookCaller | null = null;
   for (const caller of callers) {
     const key = Buffer.from(caller.secret.replace(/^whsec_/, ''), 'base64');
     const expected = hmacSha256(key, `${id}.${timestamp}.`, body);

@@ -4,16 +4,9 @@ import { Loop } from '../../ops/loop.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 
 interface Waiter {
-  /** How many of its orders are still in progress, as far as is known. */
-  open: number;
+  /** Those of its orders that are still in progress, as far as is known. */
+  readonly open: Set<number>;
   readonly done: () => void;
-}
-
-/** An order for which callers wait. */
-interface AwaitedResult {
-  /** The version that was last looked at. */
-  seenVersion: number;
-  readonly waiters: Set<Waiter>;
 }
 
 /** Many notifications come together; a check this much later answers all of them. */
@@ -40,9 +33,9 @@ export class WaitingCallers {
   readonly #clock: Clock;
   readonly #limit: number;
   readonly #loop: Loop;
-  readonly #results = new Map<number, AwaitedResult>();
-  #waiters = 0;
-  #awaited = 0;
+  readonly #waiters = new Set<Waiter>();
+  /** The versions of the open orders that were last looked at. */
+  #seen = new Map<number, number>();
 
   constructor(read: OutboxReader, clock: Clock, limit: number) {
     this.#read = read;
@@ -50,7 +43,7 @@ export class WaitingCallers {
     this.#limit = limit;
     // The outbox cannot be read: each caller reads it itself and gets the error.
     const onError = (): number => {
-      this.#endAll();
+      for (const { done } of this.#waiters) done();
       return noWaiterMs;
     };
     this.#loop = new Loop({ clock, round: (signal) => this.#round(signal), onError });
@@ -58,7 +51,7 @@ export class WaitingCallers {
 
   /** An order may have changed. */
   notify(): void {
-    if (this.#waiters > 0) this.#loop.notify();
+    if (this.#waiters.size > 0) this.#loop.notify();
   }
 
   /** Ends all waits; later ones end at once. */
@@ -68,72 +61,45 @@ export class WaitingCallers {
 
   /** Resolves when none of the orders is in progress, after `ms`, when the caller is gone, or when too many wait. */
   async wait(requestIds: readonly number[], ms: number, gone: AbortSignal): Promise<void> {
-    const ids = new Set(requestIds);
-    if (ms <= 0 || ids.size === 0 || this.#loop.signal.aborted) return;
-    if (this.#waiters >= this.#limit) return;
-    if (ids.size > fewOrders && this.#awaited + ids.size > maxAwaited) return;
+    const open = new Set(requestIds);
+    if (ms <= 0 || open.size === 0 || this.#loop.signal.aborted || this.#waiters.size >= this.#limit) return;
+    let awaited = open.size;
+    for (const waiter of this.#waiters) awaited += waiter.open.size;
+    if (open.size > fewOrders && awaited > maxAwaited) return;
     const settled = new AbortController();
-    const waiter: Waiter = { open: ids.size, done: () => settled.abort() };
-    this.#add(waiter, ids);
+    const waiter: Waiter = { open, done: () => settled.abort() };
+    this.#waiters.add(waiter);
     this.#loop.start();
     this.#loop.notify();
     await this.#clock.sleep(ms, AbortSignal.any([settled.signal, gone, this.#loop.signal]));
-    this.#remove(waiter, ids);
-  }
-
-  #add(waiter: Waiter, ids: ReadonlySet<number>): void {
-    this.#waiters += 1;
-    this.#awaited += ids.size;
-    for (const id of ids) {
-      const result = this.#results.get(id) ?? { seenVersion: -1, waiters: new Set() };
-      this.#results.set(id, result);
-      result.waiters.add(waiter);
-    }
-  }
-
-  #remove(waiter: Waiter, ids: ReadonlySet<number>): void {
-    this.#waiters -= 1;
-    this.#awaited -= ids.size;
-
-    for (const id of ids) {
-      const result = this.#results.get(id);
-      result?.waiters.delete(waiter);
-      if (result?.waiters.size === 0) this.#results.delete(id);
-    }
+    this.#waiters.delete(waiter);
   }
 
   async #round(signal: AbortSignal): Promise<number> {
     await this.#lookAtAll();
-    if (this.#waiters === 0) return noWaiterMs;
+    if (this.#waiters.size === 0) return noWaiterMs;
     await this.#clock.sleep(gatherMs, signal);
     return maxIdleDelayMs;
   }
 
-  #endAll(): void {
-    for (const { waiters } of this.#results.values()) for (const { done } of waiters) done();
-  }
-
   async #lookAtAll(): Promise<void> {
-    const ids = [...this.#results.keys()];
+    const ids = [...new Set([...this.#waiters].flatMap(({ open }) => [...open]))];
+    const seen = new Map<number, number>();
     for (let start = 0; start < ids.length && !this.#loop.signal.aborted; start += ordersAtOnce) {
-      this.#lookAt(ids.slice(start, start + ordersAtOnce));
+      this.#lookAt(ids.slice(start, start + ordersAtOnce), seen);
       if (ids.length > ordersAtOnce) await nextTurn();
     }
+    this.#seen = seen;
   }
 
-  #lookAt(ids: readonly number[]): void {
+  #lookAt(ids: readonly number[], seen: Map<number, number>): void {
     const versions = this.#read.resultVersions(ids);
     for (const id of ids) {
-      const result = this.#results.get(id);
       const version = versions.get(id) ?? -1;
-      if (result === undefined || version === result.seenVersion) continue;
-      result.seenVersion = version;
-      if (this.#read.resultDocument(id).document.state === 'in_progress') continue;
-      this.#results.delete(id);
-      for (const waiter of result.waiters) {
-        waiter.open -= 1;
-        if (waiter.open === 0) waiter.done();
-      }
+      const isOpen =
+        version === (this.#seen.get(id) ?? -1) || this.#read.resultDocument(id).document.state === 'in_progress';
+      if (isOpen) seen.set(id, version);
+      else for (const { open, done } of this.#waiters) if (open.delete(id) && open.size === 0) done();
     }
   }
 }

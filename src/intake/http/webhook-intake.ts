@@ -5,7 +5,6 @@ import { hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
-import { AcceptanceLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
@@ -49,7 +48,6 @@ export class WebhookIntake {
   readonly #commits: CommitQueue;
   readonly #waiting: WaitingCallers;
   readonly #limits: CallerLimits;
-  readonly #accepted: AcceptanceLog;
   #endpoints: Endpoints;
   #server: WebhookServer | null = null;
   #state: 'open' | 'failed' | 'stopping' = 'open';
@@ -57,9 +55,8 @@ export class WebhookIntake {
   private constructor(options: WebhookIntakeOptions) {
     const { store, clock, logger, config, shops } = options;
     this.#options = options;
-    this.#commits = new CommitQueue(store.intake, clock, config.limits.uncommitted);
+    this.#commits = new CommitQueue(store.intake, clock, logger, config.limits.uncommitted);
     this.#waiting = new WaitingCallers(store.read, clock, config.limits.waiting);
-    this.#accepted = new AcceptanceLog(logger);
     this.#limits = new CallerLimits(config.limits, clock, logger);
     this.#endpoints = this.#createEndpoints(config, shops);
     this.#commits.failed.catch(() => {
@@ -145,7 +142,6 @@ export class WebhookIntake {
       commits: this.#commits,
       waiting: this.#waiting,
       largeAnswers: new LargeAnswers(),
-      accepted: this.#accepted,
       onChanged: (accepted: AcceptedLines) => {
         onAccepted?.(accepted);
         this.#waiting.notify();

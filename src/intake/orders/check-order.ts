@@ -76,7 +76,7 @@ function lineIndexOf({ path }: JsonFinding, depth: number): number | null {
   return path[depth] === 'lines' && typeof index === 'number' ? index : null;
 }
 
-function problemOf({ code, path, rule, value }: JsonFinding): Problem {
+export function problemOf({ code, path, rule, value }: JsonFinding): Problem {
   return { code, field: jsonPointer(path), rule, value: shownValue(value) };
 }
 

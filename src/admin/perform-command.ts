@@ -62,30 +62,19 @@ export async function performCommand(
       const request = { order, references, which, actor, reason, ...policyOf(settings, clock) };
       return { kind: 'bulk', ...(await store.operator.actInBulk(request)) };
     }
-    case 'take_flagged': {
-      const { id, line, actor, reason } = command;
-      const taken = await store.operator.takeFlagged({ id, line, actor, reason, nowMs });
-      return { kind: 'submitted', lines: [taken] };
-    }
-    case 'acknowledge': {
-      const { which, actor, reason } = command;
-      return { kind: 'acknowledged', ...(await store.operator.acknowledge({ which, actor, reason, nowMs })) };
-    }
-    case 'pause': {
-      const { scope, actor, reason } = command;
-      checkKey(scope, settings);
-      await store.operator.pauseScope({ scope, actor, reason, nowMs });
-      return { kind: 'scope', scope, paused: true };
-    }
-    case 'resume': {
-      const { scope, actor, reason } = command;
-      await store.operator.resumeScope({ scope, actor, reason, nowMs });
-      return { kind: 'scope', scope, paused: false };
-    }
-    case 'rewrite_results': {
-      const { which, afterId, actor, reason } = command;
-      return { kind: 'results', ...(await store.operator.redeliver({ which, afterId, actor, reason, nowMs })) };
-    }
+    case 'take_flagged':
+      return { kind: 'submitted', lines: [await store.operator.takeFlagged({ ...command, nowMs })] };
+    case 'acknowledge':
+      return { kind: 'acknowledged', ...(await store.operator.acknowledge({ ...command, nowMs })) };
+    case 'pause':
+      checkKey(command.scope, settings);
+      await store.operator.pauseScope({ ...command, nowMs });
+      return { kind: 'scope', scope: command.scope, paused: true };
+    case 'resume':
+      await store.operator.resumeScope({ ...command, nowMs });
+      return { kind: 'scope', scope: command.scope, paused: false };
+    case 'rewrite_results':
+      return { kind: 'results', ...(await store.operator.redeliver({ ...command, nowMs })) };
     case 'reveal':
     case 'seal_again':
       return await performOnCodes(store, command, clock);

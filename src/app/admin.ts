@@ -89,7 +89,7 @@ function adminPages(
   perform: Perform,
 ): ReturnType<typeof pageRoutes> {
   const { config, clock, version } = deps;
-  const { store, submission } = parts;
+  const { store } = parts;
   const { read } = store;
   const logger = deps.logger.child({ component: 'pages' });
   return pageRoutes({
@@ -99,10 +99,6 @@ function adminPages(
     sources: {
       read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
-      callsPerMinute: () => {
-        const capacity = submission.gate.usage().reduce((sum, { requests }) => sum + requests.capacity, 0);
-        return (capacity * 60_000) / config.wholesale.limits.windowMs;
-      },
       configInUse: () => reloader?.inUse ?? null,
       instance: config.instance,
       environment: config.wholesale.environment,

@@ -32,21 +32,35 @@ export interface AcknowledgeFilter {
   readonly beforeMs: number;
 }
 
-/** The commands for one entry that a form may ask for. Others, such as an order, never come from a page. */
-const single = [
-  'hold',
-  'release',
-  'cancel',
-  'retry',
-  'resolve',
-  'decide_change',
-  'reorder',
-  'reveal',
-  'acknowledge',
-  'pause',
-  'resume',
-  'rewrite_results',
-] as const;
+const named = (fields: FormFields): object => ({ reference: fields.get('reference') });
+const scoped = (fields: FormFields): object => ({ scope: fields.get('scope') });
+
+/** The fields of the commands that a form may ask for, besides actor and reason. Others never come from a page. */
+const contents = new Map<string, (fields: FormFields) => object>([
+  ...['hold', 'release', 'cancel', 'retry', 'reveal'].map((action) => [action, named] as const),
+  [
+    'resolve',
+    (fields) => ({
+      ...named(fields),
+      as: fields.get('as'),
+      orderNumber: fields.get('order_number') ?? null,
+      note: fields.get('note') ?? null,
+      ...unitsOf(fields),
+    }),
+  ],
+  ['decide_change', (fields) => ({ ...named(fields), isAnother: fields.get('is_another') === 'yes' })],
+  ['reorder', (fields) => ({ ...named(fields), confirm: fields.get('confirm') ?? '' })],
+  ['acknowledge', (fields) => ({ which: { ids: [fields.get('id')] } })],
+  ['pause', scoped],
+  ['resume', scoped],
+  [
+    'rewrite_results',
+    (fields) => ({
+      which: { sink: fields.get('sink'), source: fields.get('source'), orderId: fields.get('order_id') },
+      afterId: 0,
+    }),
+  ],
+]);
 
 /**
  * Reads a form.
@@ -70,10 +84,10 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
     }
     return { kind: 'bulk', order, which: { state, source, code, untilMs: seenMs }, actor, isConfirmed };
   }
-  const name = single.find((it) => it === action);
-  if (name === undefined) throw invalid('names no action');
+  const content = contents.get(action);
+  if (content === undefined) throw invalid('names no action');
   const who = { actor, reason: fields.get('reason') ?? '' };
-  const parsed = operatorCommandSchema.safeParse({ action: name, ...contentOf(name, fields), ...who });
+  const parsed = operatorCommandSchema.safeParse({ action, ...content(fields), ...who });
   if (parsed.success) return { kind: 'command', command: parsed.data };
   const [issue] = parsed.error.issues;
   throw invalid(`is not complete: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`);
@@ -81,40 +95,6 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
 
 const invalid = (why: string): OrderSyncError =>
   new OrderSyncError('INVALID_INPUT', `The form ${why}`, { hint: 'open its page again, and repeat what you did' });
-
-function contentOf(action: (typeof single)[number], fields: FormFields): Readonly<Record<string, unknown>> {
-  const reference = fields.get('reference');
-  switch (action) {
-    case 'resolve':
-      return {
-        reference,
-        as: fields.get('as'),
-        orderNumber: fields.get('order_number') ?? null,
-        note: fields.get('note') ?? null,
-        ...unitsOf(fields),
-      };
-    case 'decide_change':
-      return { reference, isAnother: fields.get('is_another') === 'yes' };
-    case 'reorder':
-      return { reference, confirm: fields.get('confirm') ?? '' };
-    case 'acknowledge':
-      return { which: { ids: [fields.get('id')] } };
-    case 'pause':
-    case 'resume':
-      return { scope: fields.get('scope') };
-    case 'rewrite_results':
-      return {
-        which: { sink: fields.get('sink'), source: fields.get('source'), orderId: fields.get('order_id') },
-        afterId: 0,
-      };
-    case 'hold':
-    case 'release':
-    case 'cancel':
-    case 'retry':
-    case 'reveal':
-      return { reference };
-  }
-}
 
 /** Absent: the person did not say; none: they know of none. */
 function unitsOf(fields: FormFields): { units?: readonly object[] } {

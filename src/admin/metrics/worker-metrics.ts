@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import type { Clock } from '../../core/clock.ts';
+import { keptAnswer } from '../kept-answer.ts';
 import { EventMetrics } from './event-metrics.ts';
 import { type GaugeSources, workerGauges } from './worker-gauges.ts';
 
@@ -28,13 +29,12 @@ interface MetricsDeps {
 export class WorkerMetrics {
   readonly events: EventMetrics;
   readonly #registry = new Registry();
-  readonly #clock: Pick<Clock, 'monoMs'>;
+  readonly #kept: () => Promise<string>;
   #readGauges: (() => Promise<void>) | null = null;
-  #kept: { readonly text: Promise<string>; readonly untilMono: number } | null = null;
   #watchesProcess = false;
 
   constructor({ version, node, sources, clock }: MetricsDeps) {
-    this.#clock = clock;
+    this.#kept = keptAnswer(() => this.#read(), keptForMs, clock);
     this.events = new EventMetrics(this.#registry, sources);
     const build = new Gauge({
       name: 'order_sync_build_info',
@@ -56,10 +56,7 @@ export class WorkerMetrics {
 
   /** All metrics in the text format of Prometheus; at most a second old. */
   text(): Promise<string> {
-    const nowMono = this.#clock.monoMs();
-    if (this.#kept === null || nowMono >= this.#kept.untilMono)
-      this.#kept = { text: this.#read(), untilMono: nowMono + keptForMs };
-    return this.#kept.text;
+    return this.#kept();
   }
 
   async #read(): Promise<string> {

@@ -23,26 +23,30 @@ export function attentionPage({ read, clock }: PageSources, context: FormContext
   const filter = attentionFilter(url);
   const nowMs = clock.wallMs();
   const after = asked(url, 'after');
-  const { rows: found, next } = read.attentionPage(filter, {
-    limit: shownRows,
-    ...(after === undefined ? {} : { after }),
-  });
+  const { rows: found, next } = read.attentionPage(filter, { limit: shownRows, after });
   const counts = Object.entries(read.attentionCounts(filter, mostCounted));
-  const rows = found.map((row) => [
-    html`<a href="${reviewPath(row.id, listOf(url))}">${row.kind}</a>`,
-    row.scope ?? orderLink(row.source, row.orderId),
-    timeText(row.since, nowMs),
-    html`<a href="?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
-    longText(adviceText(row, context), 400),
-  ]);
+  const list = attentionTable(found, context, nowMs, listOf(url));
   return html`${filterForm('/attention', [
     { kind: 'text', name: 'code', label: 'Code', value: filter.code ?? '' },
     { kind: 'text', name: 'source', label: 'Shop', value: filter.source ?? '' },
   ])}
 ${counts.length === 0 ? null : html`<p>${counts.map(([kind, count], index) => `${index === 0 ? '' : ', '}${count} ${kind}`)}</p>`}
-${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows)}
-${paging(url, 'after', next, { first: 'First page', before: 'Page before', next: 'Next page' })}
+${list}
+${paging(url, 'after', next, { first: 'First page', next: 'Next page' })}
 ${actionForms.attentionList(url.searchParams, context)}`;
+}
+
+/** Rows of the attention list. @param list the filter of the list, as it stands in its address */
+export function attentionTable(found: readonly Attention[], context: FormContext, nowMs: number, list = ''): Html {
+  if (found.length === 0) return html`<p class="good">Nothing needs a person.</p>`;
+  const rows = found.map((row) => [
+    html`<a href="${reviewPath(row.id, list)}">${row.kind}</a>`,
+    row.scope ?? orderLink(row.source, row.orderId),
+    timeText(row.since, nowMs),
+    html`<a href="/attention?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
+    longText(adviceText(row, context), 400),
+  ]);
+  return table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows);
 }
 
 /** One row of the attention list with its evidence, what may be decided, and the way to the next row. */

@@ -17,7 +17,7 @@ export function auditPage({ read, clock }: PageSources, url: URL): Html {
   const dayStartMs = day === undefined ? Number.NaN : Date.parse(`${day}T00:00:00Z`);
   const period = Number.isNaN(dayStartMs) ? {} : { sinceMs: dayStartMs, untilMs: dayStartMs + dayMs };
   const after = asked(url, 'after');
-  const place = { limit: shownDecisions, ...(after === undefined ? {} : { after }) };
+  const place = { limit: shownDecisions, after };
   const { rows, next } = read.auditLog({ actor, action, subject, ...period }, place);
   const cells = rows.map((row) => [
     timeText(row.at, nowMs),
@@ -34,7 +34,7 @@ export function auditPage({ read, clock }: PageSources, url: URL): Html {
     { kind: 'date', name: 'day', label: 'Day (UTC)', value: day ?? '' },
   ])}
 ${rows.length === 0 ? html`<p>No decision fits this filter.</p>` : table('Decisions, the last one first', ['When', 'Who', 'What', 'Subject', 'Reason', 'Changed'], cells)}
-${paging(url, 'after', next, { first: 'Newest', before: 'Newer', next: 'Older' })}`;
+${paging(url, 'after', next, { first: 'Newest', next: 'Older' })}`;
 }
 
 const fingerprintLength = 8;
@@ -71,7 +71,7 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
   const nowMs = clock.wallMs();
   const status = oneOf(asked(url, 'status'), ['open', 'given_up']) ?? 'open';
   const [sink, after] = [asked(url, 'sink'), asked(url, 'after')];
-  const place = { limit: shownDeliveries, ...(after === undefined ? {} : { after }) };
+  const place = { limit: shownDeliveries, after };
   const { rows, next } = read.deliveries({ status, sink }, place);
   const cells = rows.map((row) => [
     orderLink(row.source, row.orderId),
@@ -97,5 +97,5 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
   ])}
 ${pausedSinks(sources)}
 ${rows.length === 0 ? html`<p class="good">${status === 'open' ? 'No result waits: every sink has what it should have.' : 'No delivery was given up.'} What was delivered when stands on the page of its order.</p>` : table(caption, ['Order', 'Sink', 'Tries', 'Last error', status === 'open' ? 'Tried next' : 'Given up', 'Decide'], cells)}
-${paging(url, 'after', next, { first: 'First page', before: 'Page before', next: 'Next page' })}`;
+${paging(url, 'after', next, { first: 'First page', next: 'Next page' })}`;
 }

@@ -47,33 +47,18 @@ export function addressWith(url: URL, changes: Readonly<Record<string, string | 
   return values.size === 0 ? url.pathname : `${url.pathname}?${values.toString()}`;
 }
 
-/** So many pages back can be reached by their links; the address keeps where they begin. */
-const longestTrail = 8;
-const mostTrailText = 1000;
-const beginning = 'first';
-
-/** Links to the page before, the next one and the first one of a list. `key`: the name under which the address has its place. */
+/** Links to the next and the first page of a list. `key`: the name under which the address has its place. */
 export function paging(
   url: URL,
   key: string,
   next: string | null,
-  names: { readonly first: string; readonly before: string; readonly next: string },
+  names: { readonly first: string; readonly next: string },
 ): Html | null {
-  const here = asked(url, key);
-  if (here === undefined && next === null) return null;
-  const trail = (url.searchParams.get('trail') ?? '')
-    .slice(-mostTrailText)
-    .split(' ')
-    .filter((place) => place !== '');
-  const before = trail.at(-1);
-  const link = (rel: string, text: string, place: string | null, rest: readonly string[]): Html => {
-    const path = addressWith(url, { [key]: place, trail: rest.length === 0 ? null : rest.join(' ') });
-    return html`<a href="${path}" rel="${rel}">${text}</a>`;
-  };
+  const isFirst = asked(url, key) === undefined;
+  if (isFirst && next === null) return null;
   return html`<nav class="paging" aria-label="Pages of this list">
-${here === undefined ? null : link('first', names.first, null, [])}
-${before === undefined ? null : link('prev', names.before, before === beginning ? null : before, trail.slice(0, -1))}
-${next === null ? html`<span class="faint">This is the end of the list.</span>` : link('next', names.next, next, [...trail, here ?? beginning].slice(-longestTrail))}
+${isFirst ? null : html`<a href="${addressWith(url, { [key]: null })}" rel="first">${names.first}</a>`}
+${next === null ? html`<span class="faint">This is the end of the list.</span>` : html`<a href="${addressWith(url, { [key]: next })}" rel="next">${names.next}</a>`}
 </nav>`;
 }
 

@@ -22,7 +22,7 @@ export function orderPage(sources: PageSources, order: OrderDetail, context: For
   const after = asked(url, 'after');
   const ids = order.entries.map(({ reference }) => reference);
   const needPerson = new Set(sources.read.attention(ids.length, { ids }).map(({ id }) => id));
-  const events = sources.read.timeline(order.id, { limit: shownEvents, ...(after === undefined ? {} : { after }) });
+  const events = sources.read.timeline(order.id, { limit: shownEvents, after });
   return html`<dl class="facts">
 <div><dt>Shop</dt><dd><a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a></dd></div>
 <div><dt>Result</dt><dd>${document.state}</dd></div>
@@ -37,7 +37,7 @@ ${notAccepted(order)}
 <section aria-labelledby="results"><h2 id="results">Results</h2>${deliveryTable(order, document.state, sources, context, nowMs)}</section>
 <section aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
 ${timelineTable(events.rows, nowMs)}
-${paging(url, 'after', events.next, { first: 'From the beginning', before: 'Earlier', next: 'Later' })}</section>
+${paging(url, 'after', events.next, { first: 'From the beginning', next: 'Later' })}</section>
 <section aria-labelledby="decisions"><h2 id="decisions">Decisions of people and callers</h2>${decisionTable(order.audit, nowMs)}</section>
 <section aria-labelledby="received"><h2 id="received">Data of the shop</h2>${shopData(document)}</section>`;
 }

@@ -67,11 +67,11 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
   ])}
 <ul class="counts" aria-label="Entries by state">${facets.map((state) => {
     const isChosen = filter.state === state;
-    const path = addressWith(url, { state: isChosen ? null : state, before: null, trail: null });
+    const path = addressWith(url, { state: isChosen ? null : state, before: null });
     return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${state}</a></li>`;
   })}</ul>
 ${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Lines', 'Received', 'Changed'], rows)}
-${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', before: 'Newer', next: 'Older' })}
+${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', next: 'Older' })}
 ${actionForms.orderList(url.searchParams, context)}`;
 }
 

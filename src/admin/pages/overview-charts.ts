@@ -18,11 +18,8 @@ interface Chart {
   /** The label of each column, for example an hour. */
   readonly labels: readonly string[];
   readonly column: string;
-  /** At most four; those of `bars` lie on top of each other. */
+  /** At most three; they lie on top of each other. */
   readonly series: readonly Series[];
-  readonly kind: 'bars' | 'lines';
-  /** A value that is drawn as a line across: a limit. */
-  readonly limit?: { readonly name: string; readonly value: number };
 }
 
 const width = 300;
@@ -34,17 +31,12 @@ const plotWidth = width - left - 4;
 const plotHeight = height - bottom - top;
 
 /** A chart as a picture with a title, and the same numbers as a table. */
-function chart({ title, unit, labels, column, series, kind, limit }: Chart): Html {
-  const totals = labels.map((_, at) =>
-    kind === 'bars'
-      ? series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)
-      : Math.max(0, ...series.map(({ values }) => values[at] ?? 0)),
-  );
-  const most = niceMost(Math.max(1, limit?.value ?? 0, ...totals));
+function chart({ title, unit, labels, column, series }: Chart): Html {
+  const totals = labels.map((_, at) => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0));
+  const most = niceMost(Math.max(1, ...totals));
   const y = (value: number): number => round(top + plotHeight * (1 - value / most));
   const step = plotWidth / Math.max(1, labels.length);
-  const shapes = kind === 'bars' ? bars(series, labels.length, step, y) : lines(series, step, y);
-  const summary = series.map(({ name, values }) => `${name}: ${lastOf(values)} in the last column`).join('; ');
+  const summary = series.map(({ name, values }) => `${name}: ${values.at(-1) ?? 'none'} in the last column`).join('; ');
   return html`<figure class="chart"><figcaption><strong>${title}</strong> <span class="faint">${unit}</span>
 ${series.map(({ name }, at) => html`<span class="key series-${at}">${name}</span> `)}</figcaption>
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title} (${unit}). ${summary}.">
@@ -52,17 +44,15 @@ ${series.map(({ name }, at) => html`<span class="key series-${at}">${name}</span
 <line class="axis" x1="${left}" x2="${width - 4}" y1="${y(0)}" y2="${y(0)}"/>
 <text x="${left - 4}" y="${y(0)}" text-anchor="end">0</text>
 <text x="${left - 4}" y="${y(most) + 8}" text-anchor="end">${most}</text>
-${limit === undefined ? null : html`<line class="limit" x1="${left}" x2="${width - 4}" y1="${y(limit.value)}" y2="${y(limit.value)}"/>`}
-${shapes}
+${bars(series, labels.length, step, y)}
 <text x="${left}" y="${height - 4}">${labels[0] ?? ''}</text>
 <text x="${width - 4}" y="${height - 4}" text-anchor="end">${labels.at(-1) ?? ''}</text>
 </svg>
-${limit === undefined ? null : html`<p class="faint">The dashed line: ${limit.name}, ${limit.value}</p>`}
-<details><summary>As a table</summary><div class="scroll" role="region" aria-label="${title} as a table" tabindex="0"><table>
-<caption>${title} (${unit})</caption>
-<thead><tr><th scope="col">${column}</th>${series.map(({ name }) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>${labels.map((label, at) => html`<tr><th scope="row">${label}</th>${series.map(({ values }) => html`<td>${values[at] ?? '-'}</td>`)}</tr>`)}</tbody>
-</table></div></details></figure>`;
+<details><summary>As a table</summary>${table(
+    `${title} (${unit})`,
+    [column, ...series.map(({ name }) => name)],
+    labels.map((label, at) => [label, ...series.map(({ values }) => values[at] ?? null)]),
+  )}</details></figure>`;
 }
 
 function bars(series: readonly Series[], count: number, step: number, y: (value: number) => number): (Html | null)[] {
@@ -79,34 +69,12 @@ function bars(series: readonly Series[], count: number, step: number, y: (value:
   }).flat();
 }
 
-/** Lines, interrupted where there is no value; a value between two gaps is a dot. */
-function lines(series: readonly Series[], step: number, y: (value: number) => number): Html[] {
-  return series.flatMap(({ values }, index) => {
-    const points = values.map((value, at) =>
-      value === null ? null : ([round(left + (at + 0.5) * step), y(value)] as const),
-    );
-    const dots = points.flatMap((point) =>
-      point === null ? [] : [html`<circle class="series-${index}" cx="${point[0]}" cy="${point[1]}" r="2"/>`],
-    );
-    const path = points
-      .map((point, at) =>
-        point === null ? '' : `${at > 0 && points[at - 1] !== null ? 'L' : 'M'}${point[0]} ${point[1]}`,
-      )
-      .join('');
-    return [html`<path class="series-${index}" d="${path}"/>`, ...dots];
-  });
-}
-
 const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** The next of 1, 2, 5, 10, 20, 50 and so on. */
 function niceMost(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value;
-}
-
-function lastOf(values: readonly (number | null)[]): string {
-  return String(values.at(-1) ?? 'none');
 }
 
 const hourMs = 3_600_000;
@@ -116,20 +84,18 @@ const spendingDays = 7;
 
 const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms / 100) / 10);
 
-/** The events of the last day, by hour, and the calls of the last hour against the budget. */
-export function overviewCharts({ read, clock, callsPerMinute }: PageSources): Html {
+/** The events of the last day, by hour, and the calls of the last hour. */
+export function overviewCharts({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const hours = read.hourStatistics({ fromMs: nowMs - (shownHours - 1) * hourMs, untilMs: nowMs + 1 });
   const minutes = read.minuteCalls({ fromMs: nowMs - (shownMinutes - 1) * 60_000, untilMs: nowMs + 1 });
   const labels = hours.map(({ hour }) => hour.slice(11, 16));
   const column = 'Hour (UTC)';
   const others = finalStates.filter((state) => !['fulfilled', 'rejected'].includes(state));
-  const allowed = callsPerMinute();
   return html`<section aria-labelledby="charts"><h2 id="charts">The last day</h2><div class="charts">
 ${chart({
   title: 'Orders received',
   unit: 'orders an hour',
-  kind: 'bars',
   column,
   labels,
   series: [{ name: 'received', values: hours.map(({ received }) => received) }],
@@ -137,7 +103,6 @@ ${chart({
 ${chart({
   title: 'Outcomes',
   unit: 'entries settled in an hour',
-  kind: 'bars',
   column,
   labels,
   series: [
@@ -148,26 +113,20 @@ ${chart({
 })}
 ${chart({
   title: 'From intake to delivery of the code',
-  unit: 'seconds',
-  kind: 'lines',
+  unit: 'seconds, of 95 % at most',
   column,
   labels,
-  series: [
-    { name: 'median', values: hours.map(({ latency }) => seconds(latency?.medianMs)) },
-    { name: '95 %', values: hours.map(({ latency }) => seconds(latency?.p95Ms)) },
-  ],
+  series: [{ name: '95 %', values: hours.map(({ latency }) => seconds(latency?.p95Ms)) }],
 })}
 ${chart({
-  title: 'Calls against the budget',
+  title: 'Calls',
   unit: 'calls a minute, of the last hour',
-  kind: 'bars',
   column: 'Minute (UTC)',
   labels: minutes.map(({ minute }) => minute.slice(11, 16)),
   series: [
     { name: 'orders', values: minutes.map(({ submit }) => submit) },
     { name: 'lookups', values: minutes.map(({ lookup }) => lookup) },
   ],
-  ...(allowed === null ? {} : { limit: { name: 'the budget for all calls of all keys', value: allowed } }),
 })}
 </div></section>`;
 }

@@ -2,12 +2,12 @@ import { html } from 'hono/html';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import { actionForms } from './action-forms.ts';
-import { adviceText } from './advice.ts';
+import { attentionTable } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
-import { longText, orderLink, timeOfMs, timeText } from './text.ts';
+import { longText, timeOfMs, timeText } from './text.ts';
 
 const shownAttention = 10;
 
@@ -28,18 +28,9 @@ ${overviewCharts(sources)}`;
 }
 
 function attentionSection({ read }: PageSources, context: FormContext, nowMs: number): Html {
-  const rows = read
-    .attention(shownAttention)
-    .map((row) => [
-      html`<a href="/attention/review?id=${encodeURIComponent(row.id)}">${row.kind}</a>`,
-      row.scope ?? orderLink(row.source, row.orderId),
-      timeText(row.since, nowMs),
-      longText([row.code, row.message].filter((text) => text !== null && text !== '').join(': ')),
-      longText(adviceText(row, context), 400),
-    ]);
-  const list = table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows);
   return html`<section aria-labelledby="attention"><h2 id="attention">Attention</h2>
-${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : html`${list}<p><a href="/attention">The whole attention list</a>. Orders that the worker tries again by itself are not in it.</p>`}</section>`;
+${attentionTable(read.attention(shownAttention), context, nowMs)}
+<p><a href="/attention">The whole attention list</a>. Orders that the worker tries again by itself are not in it.</p></section>`;
 }
 
 /** The pause that ended last: after an outage it is what people ask for. */

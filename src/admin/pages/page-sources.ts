@@ -9,8 +9,6 @@ export interface PageSources {
   readonly read: OutboxReader;
   /** Why nothing is sent now, and when it will be, as the worker's own budget gate says. */
   readonly explainQueue: () => QueueExplanation;
-  /** How many calls the budget of all keys allows in a minute; null: that is not known. */
-  readonly callsPerMinute: () => number | null;
   /** The values in use, with where they came from; null: they cannot be read. */
   readonly configInUse: () => Pick<LoadedConfig, 'values' | 'digests'> | null;
   readonly instance: string;

@@ -79,13 +79,8 @@ describe('the pages', () => {
       if (path !== '') visited.push(path);
     }
     expect(visited.every((one) => one.includes('source=shop1'))).toBe(true);
-    const [second = '', third = ''] = visited;
-    const back = hrefOf((await ask(third)).text, 'prev');
-    expect((await ask(back)).text).toContain('/orders/shop1/400"');
-    expect(new URL(back, 'http://x').searchParams.get('before')).toBe(
-      new URL(second, 'http://x').searchParams.get('before'),
-    );
-    expect(hrefOf((await ask(back)).text, 'prev')).toBe('/orders?source=shop1');
+    const [, third = ''] = visited;
+    expect(hrefOf((await ask(third)).text, 'first')).toBe('/orders?source=shop1');
     expect(seen.length).toBe(450);
     expect(new Set(seen).size).toBe(450);
   });

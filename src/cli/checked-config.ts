@@ -1,4 +1,10 @@
-import type { LoadedConfig } from '../config/config.ts';
+import { existsSync } from 'node:fs';
+import { missingFolders } from '../app/installed-folders.ts';
+import type { Config, LoadedConfig } from '../config/config.ts';
+import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { mistakesOfSkuFile } from '../storefronts/sku-file.ts';
+import { inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
 import { loadConfig } from '../config/load.ts';
 import { readTemplates } from '../results/customer/read-templates.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
@@ -12,4 +18,56 @@ export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   if (loaded.config.results.customer !== null) readTemplates(loaded.config.results.customer.templates);
   if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
   return loaded;
+}
+
+/**
+ * Checks that a configuration fits what `order-sync init` has made: its folders are there, and its database belongs to
+ * this API and lies on a local disk. Before `init`, there is nothing to check.
+ * @throws ConfigInvalidError with every mistake, each with the place of its key
+ */
+export function checkInstallation({ file, config, values }: LoadedConfig): void {
+  const { databasePath, dataDir, wholesale, init } = config;
+  if (!existsSync(databasePath)) return;
+  const issueAt = (path: string, problem: string): ConfigIssue => {
+    const place = values.find((value) => value.path === path)?.place ?? '';
+    return { place: place === '' ? file : place, path, problem };
+  };
+  const issues: ConfigIssue[] = [];
+  try {
+    inspectDisk(dataDir);
+  } catch (error) {
+    if (!(error instanceof OrderSyncError)) throw error;
+    issues.push(issueAt('data_dir', `cannot hold the database: ${error.message}`));
+  }
+  const upstream = upstreamOf(databasePath);
+  if (upstream !== null && upstream !== wholesale.upstream) {
+    const problem = `must be another folder: its database belongs to ${upstream}, and this is the configuration of ${wholesale.upstream}`;
+    issues.push(issueAt('data_dir', problem));
+  }
+  if (init === 'never') {
+    for (const { key, path } of missingFolders(config)) {
+      issues.push(issueAt(key, `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`));
+    }
+  }
+  if (issues.length > 0) throw new ConfigInvalidError(file, issues);
+}
+
+/**
+ * Checks that a worker could start with the SKU maps that the configuration names.
+ * @throws ConfigInvalidError with every mistake of all maps, each with its file and line
+ */
+export function checkSkuMaps({ file, config }: LoadedConfig): void {
+  const issues = [...skuMapsOf(config)].flatMap((map) =>
+    mistakesOfSkuFile(map).map(({ line, path, rule }) => {
+      return { place: line === null ? map : `${map}:${line}`, path, problem: rule };
+    }),
+  );
+  if (issues.length > 0) throw new ConfigInvalidError(`A SKU map of ${file}`, issues);
+}
+
+/** The maps of shops and of order files. */
+function skuMapsOf({ intake }: Config): ReadonlySet<string> {
+  const { shops, folder } = intake;
+  const all = [...shops.map(({ skuMap }) => skuMap), folder.skuMap];
+  return new Set(all.filter((path) => path !== null));
 }

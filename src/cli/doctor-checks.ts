@@ -155,26 +155,26 @@ export function keyFindings({ keys }: ApiResult): readonly Finding[] {
         return { check, status: 'warn', message: `the answer does not say (${outcome}): ${message}`, next };
       }
       case 'closed':
-        return { check, status: 'fail', message: `${outcome}: ${message}`, next: nextStepFor(outcome) };
+        return {
+          check,
+          status: 'fail',
+          message: `${outcome}: ${message}`,
+          next: nextSteps[outcome ?? ''] ?? checkPath,
+        };
     }
   });
 }
 
-function nextStepFor(outcome: string | null): string {
-  switch (outcome) {
-    case 'invalid_key':
-      return 'put a valid key into wholesale.keys, then `order-sync reload`';
-    case 'ip_not_allowed':
-      return 'have the supplier allow the address of this machine for the key';
-    case 'tls_refused':
-      return 'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock';
-    case 'account_not_allowed':
-    case 'api_disabled':
-      return 'ask the supplier about the account';
-    default:
-      return 'check wholesale.base_url, DNS, firewall and proxy between this machine and the API';
-  }
-}
+const askSupplier = 'ask the supplier about the account';
+const nextSteps: Readonly<Record<string, string>> = {
+  invalid_key: 'put a valid key into wholesale.keys, then `order-sync reload`',
+  ip_not_allowed: 'have the supplier allow the address of this machine for the key',
+  tls_refused:
+    'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock',
+  account_not_allowed: askSupplier,
+  api_disabled: askSupplier,
+};
+const checkPath = 'check wholesale.base_url, DNS, firewall and proxy between this machine and the API';
 
 export function checkClock({ aheadMs }: ApiResult): Finding {
   if (aheadMs === null) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { healthReasons } from '../../src/cli/health-reasons.ts';
+import { healthReasons } from '../../src/cli/commands/health.ts';
 
 it('says in a sentence why each check does not pass, and nothing about those that do', () => {
   const since = '2026-11-21T12:00:00.000Z';

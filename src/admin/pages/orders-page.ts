@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { entryStates } from '../../core/entry/states.ts';
-import type { OrderFilter, OrderSummary } from '../../store/read/list-orders.ts';
+import { stateCounts, type OrderFilter } from '../../store/read/list-orders.ts';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { type Html, table } from '../html/document.ts';
@@ -11,15 +11,13 @@ const shownOrders = 50;
 
 /** The filter in an address, without the place in the list. */
 function orderFilter(url: URL): Omit<OrderFilter, 'limit'> {
-  const state = oneOf(asked(url, 'state'), entryStates);
-  const [source, search] = [asked(url, 'source'), asked(url, 'search')];
   const before = Number(asked(url, 'before'));
   return {
-    ...(state === undefined ? {} : { state }),
-    ...(source === undefined ? {} : { source }),
-    ...(search === undefined ? {} : { search }),
-    ...(asked(url, 'attention') === undefined ? {} : { attention: true }),
-    ...(Number.isSafeInteger(before) && before > 0 ? { beforeId: before } : {}),
+    state: oneOf(asked(url, 'state'), entryStates),
+    source: asked(url, 'source'),
+    search: asked(url, 'search'),
+    attention: asked(url, 'attention') !== undefined || undefined,
+    beforeId: Number.isSafeInteger(before) && before > 0 ? before : undefined,
   };
 }
 
@@ -33,7 +31,7 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
   const counts = read.counts();
   const rows = shown.map((order) => [
     orderLink(order.source, order.orderId),
-    stateCounts(order),
+    stateCounts(order).join(', '),
     order.lines + order.rejectedLines,
     timeText(order.receivedAt, nowMs),
     timeText(order.updatedAt, nowMs),
@@ -73,13 +71,4 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
 ${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Lines', 'Received', 'Changed'], rows)}
 ${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', next: 'Older' })}
 ${actionForms.orderList(url.searchParams, context)}`;
-}
-
-/** `2 fulfilled, 1 not accepted`. */
-function stateCounts({ states, rejectedLines }: OrderSummary): string {
-  const counts = entryStates.flatMap((state) => {
-    const entries = states[state] ?? 0;
-    return entries === 0 ? [] : [`${entries} ${state}`];
-  });
-  return [...counts, ...(rejectedLines > 0 ? [`${rejectedLines} not accepted`] : [])].join(', ');
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { ConfigValue } from '../../config/config.ts';
-import { checkInstallation, checkSkuMaps } from '../check-installation.ts';
-import { checkedConfigFrom } from '../checked-config.ts';
+import { checkedConfigFrom, checkInstallation, checkSkuMaps } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { writeAnswer } from '../output.ts';

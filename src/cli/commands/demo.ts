@@ -7,6 +7,7 @@ import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Sandbox, SandboxOptions } from '../../sandbox/create-sandbox.ts';
+import { stateCounts } from '../../store/read/list-orders.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { createWholesaleClient } from '../../wholesale/client.ts';
 import { readWire } from '../../wholesale/connector/wire.ts';
@@ -172,9 +173,7 @@ function banner(demo: {
 function summary(read: OutboxReader, config: Config): string {
   const orders = read.listOrders({ limit: 50 }).toReversed();
   const lines = orders.map((order) => {
-    const states = Object.entries(order.states).map(([state, count]) => `${count} ${state}`);
-    if (order.rejectedLines > 0) states.push(`${order.rejectedLines} not accepted`);
-    return `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) + states.join(', ');
+    return `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) + stateCounts(order).join(', ');
   });
   const notes = read.attention(20).map(({ kind, orderId, code, message }) => {
     const parts = [orderId, code, message].filter((part) => part !== null).join(', ');

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
-import { checkSkuMaps } from '../check-installation.ts';
-import { checkedConfigFrom } from '../checked-config.ts';
+import { checkedConfigFrom, checkSkuMaps } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import {

@@ -3,11 +3,9 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { acknowledgedAtOnce } from '../../core/operator/operator-command.ts';
 import type { Acknowledged } from '../../store/operator/acknowledgements.ts';
 import type { AttentionFilter } from '../../store/read/attention.ts';
-import { nearestName } from '../../core/nearest-name.ts';
-import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { columnsOf } from '../table.ts';
+import { attentionTable, columnsOf } from '../table.ts';
 import { exitCodes } from '../errors.ts';
 import { durationMs } from '../option-values.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
@@ -25,8 +23,6 @@ type Which = Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
 
 /** How many rows the preview shows; the count of all is not limited. */
 const shownRows = 20;
-/** So many rows are looked at for the code that was probably meant. */
-const codesLookedAt = 1000;
 
 export function addAck(orders: Command, context: CliContext): void {
   const command = orders
@@ -84,20 +80,17 @@ async function acknowledgeFound(which: Which, options: AckOptions, context: CliC
 }
 
 async function preview(which: Which, options: AckOptions, context: CliContext): Promise<void> {
-  const { counts, rows, others, codes } = await withReader(options, (reader) => ({
+  const { counts, rows, others } = await withReader(options, (reader) => ({
     counts: reader.attentionCounts({ ...which, canAcknowledge: true }),
     rows: reader.attention(shownRows, { ...which, canAcknowledge: true }),
     others: reader.attentionCounts({ ...which, canAcknowledge: false }),
-    codes: which.code === undefined ? [] : reader.attention(codesLookedAt).map(({ code }) => code),
   }));
   const [count, left] = [total(counts), total(others)];
-  const meant = count + left > 0 || which.code === undefined ? undefined : nearestName(which.code, codes);
   const json = { would_acknowledge: count, counts, first: rows.map(jsonFields), need_decision: left };
   const kinds = Object.entries(counts).map(([kind, of]) => `${of} ${kind}`);
   const parts = [
     `${[count, ...(count === 0 ? [] : [`(${kinds.join(', ')})`])].join(' ')} would be acknowledged; do it with --yes\n`,
     left === 0 ? '' : `${left} more need a decision and stay\n`,
-    meant === undefined ? '' : `No row has the code ${which.code}. Did you mean ${meant}?\n`,
     count > rows.length ? `The first ${rows.length} of them:\n` : '',
   ];
   const text = [parts.join(''), attentionTable(rows, columnsOf(context))].filter((part) => part !== '').join('\n');

@@ -2,14 +2,13 @@ import { type Command, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { shortTime } from '../../core/clock.ts';
 import type { Attention } from '../../store/read/attention.ts';
-import type { OrderSummary } from '../../store/read/list-orders.ts';
+import { stateCounts, type OrderSummary } from '../../store/read/list-orders.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
 import { wholeNumber } from '../option-values.ts';
-import { columnsOf, renderTable } from '../table.ts';
+import { attentionTable, columnsOf, renderTable } from '../table.ts';
 import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
@@ -49,14 +48,7 @@ function addList(orders: Command, context: CliContext): void {
   addAnswerOptions(list).action((options: ListOptions) =>
     withReader(options, (reader) => {
       const { limit, before, state, source, search, attention } = options;
-      const found = reader.listOrders({
-        limit: limit + 1,
-        ...(state === undefined ? {} : { state }),
-        ...(source === undefined ? {} : { source }),
-        ...(search === undefined ? {} : { search }),
-        ...(attention === undefined ? {} : { attention }),
-        ...(before === undefined ? {} : { beforeId: before }),
-      });
+      const found = reader.listOrders({ limit: limit + 1, state, source, search, attention, beforeId: before });
       const shown = found.slice(0, limit);
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null;
       if (!options.json && shown.length === 0) context.stderr.write('No such orders.\n');
@@ -86,11 +78,6 @@ function attentionRows(reader: OutboxReader, options: ListOptions): readonly Att
 }
 
 function row(order: OrderSummary): string[] {
-  const states = entryStates.flatMap((state) => {
-    const entries = order.states[state] ?? 0;
-    return entries === 0 ? [] : [`${entries} ${state}`];
-  });
-  if (order.rejectedLines > 0) states.push(`${order.rejectedLines} not accepted`);
   const { id, receivedAt, source, orderId, lines } = order;
-  return [String(id), shortTime(receivedAt), source, orderId, String(lines), states.join(', ')];
+  return [String(id), shortTime(receivedAt), source, orderId, String(lines), stateCounts(order).join(', ')];
 }

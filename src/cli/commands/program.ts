@@ -2,7 +2,6 @@ import { Command, CommanderError } from 'commander';
 import { programVersion } from '../../ops/program-version.ts';
 import { processContext, type CliContext } from '../context.ts';
 import { exitCodes, reportError, reportUsage, type ExitCode } from '../errors.ts';
-import { nearestName } from '../../core/nearest-name.ts';
 
 /** Adds one command, or a group of them, to the program. */
 type AddCommand = (program: Command, context: CliContext) => void;
@@ -59,7 +58,7 @@ export async function runCommandLine(
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
     // Commander also throws for `--help` and `--version`.
     if (error.exitCode === 0) return exitCodes.ok;
-    return json ? reportUsage(suggestChoice(error.message), context.stderr) : exitCodes.usage;
+    return json ? reportUsage(error.message, context.stderr) : exitCodes.usage;
   }
 }
 
@@ -76,7 +75,7 @@ export async function buildProgram(context: CliContext, called?: string, json = 
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
-      outputError: (text, write) => json || write(suggestChoice(text)),
+      outputError: (text, write) => json || write(text),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
       getOutHelpWidth: () => 100,
@@ -86,13 +85,4 @@ export async function buildProgram(context: CliContext, called?: string, json = 
   const one = called !== undefined && Object.hasOwn(commands, called) ? commands[called] : undefined;
   for (const load of one === undefined ? Object.values(commands) : [one]) (await load())(program, context);
   return program;
-}
-
-/** Commander's message about a value that is none of the choices, with the choice that was probably meant. */
-function suggestChoice(message: string): string {
-  const [, given = '', listed = ''] = /argument '([^']*)' is invalid\. Allowed choices are (.+)\./.exec(message) ?? [];
-  const nearest = given === '' ? undefined : nearestName(given, listed.split(', '));
-  return nearest === undefined
-    ? message
-    : `${message.trimEnd()}\n(Did you mean ${nearest}?)${message.endsWith('\n') ? '\n' : ''}`;
 }

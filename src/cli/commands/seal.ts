@@ -125,17 +125,9 @@ function statusText({ seals_with: first, in_clear: inClear, keys }: SealReport):
     String(entries),
     meaningOf(id, configured, entries, first),
   ]);
-  const clear =
-    inClear === 0
-      ? []
-      : [
-          [
-            '(in clear)',
-            String(inClear),
-            first === null ? 'there is no sealing key' : 'sealed by the running worker, or by `seal rotate`',
-          ],
-        ];
-  const table = renderTable(['KEY', 'ENTRIES', ''], [...rows, ...clear]);
+  const sealer = first === null ? 'there is no sealing key' : 'sealed by the running worker, or by `seal rotate`';
+  if (inClear > 0) rows.push(['(in clear)', String(inClear), sealer]);
+  const table = renderTable(['KEY', 'ENTRIES', ''], rows);
   return first === null ? `Codes are stored in clear: there is no sealing key. See docs/sealing.md\n${table}` : table;
 }
 

@@ -30,22 +30,7 @@ interface Finding {
   readonly message: string;
 }
 
-interface ShopFindings {
-  readonly platform: string;
-  readonly shop: string;
-  readonly skus: number;
-  /** SKUs whose orders would be rejected, or flagged for review. */
-  readonly problems: readonly Finding[];
-  /** SKUs that the catalogue says nothing about. */
-  readonly unknown: readonly Finding[];
-  /** SKUs of orders that are not in the map. */
-  readonly unmapped: readonly {
-    readonly sku: string;
-    readonly orders: number;
-    readonly last_order_id: string | null;
-    readonly last_seen_at: string | null;
-  }[];
-}
+type ShopFindings = ReturnType<typeof findingsOf>;
 
 /** Enough for a large catalogue on a small budget; less than the command line waits for the worker. */
 const readWithinMs = 240_000;
@@ -72,6 +57,8 @@ export function addSkus(program: Command, context: CliContext): void {
 const offline = 'the catalogue was not read (--offline)';
 const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offline, plansProblem: offline };
 
+const ofFolder = { platform: 'folder', flagsUnmatched: false };
+
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
   const { shops, folder } = config.intake;
@@ -80,29 +67,17 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
     ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
       return { platform, shop, source, skuMap, currency, flagsUnmatched: unmatched === 'review' };
     }),
-    ...(folder.skuMap === null
-      ? []
-      : [
-          {
-            platform: 'folder',
-            shop: folder.source,
-            source: folder.source,
-            skuMap: folder.skuMap,
-            currency: folder.currency,
-            flagsUnmatched: false,
-          },
-        ]),
+    ...(folder.skuMap === null ? [] : [{ ...folder, skuMap: folder.skuMap, ...ofFolder, shop: folder.source }]),
   ];
   if (all.length === 0) {
-    throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', {
-      hint: 'see docs/storefronts.md',
-    });
+    throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', { hint: 'see docs/storefronts.md' });
   }
-  return all.map(({ source, skuMap, ...shop }) => {
+  return all.map(({ platform, shop, source, skuMap, currency, flagsUnmatched }) => {
     // The orders of a source that several shops share say nothing about the map of one of them.
     const isOwn = source !== null && all.filter((other) => other.source === source).length === 1;
     const skus = new SkuFile(skuMap, clock, logger).current();
-    return { ...shop, skus, sightings: isOwn ? sightingsOf(config, source) : [] };
+    const sightings = isOwn ? sightingsOf(config, source) : [];
+    return { platform, shop, currency, flagsUnmatched, skus, sightings };
   });
 }
 
@@ -151,8 +126,10 @@ async function readCatalogue(
 function findingsOf(
   { platform, shop, currency, flagsUnmatched, skus, sightings }: CheckedShop,
   catalogue: CatalogueFacts,
-): ShopFindings {
+) {
+  /** SKUs whose orders would be rejected, or flagged for review. */
   const problems: Finding[] = [];
+  /** SKUs that the catalogue says nothing about. */
   const unknown: Finding[] = [];
   for (const [sku, item] of skus) {
     const verdict = checkSku(item, currency, catalogue);
@@ -160,6 +137,7 @@ function findingsOf(
     const { code, message } = verdict;
     (verdict.kind === 'problem' ? problems : unknown).push({ sku, code, message });
   }
+  /** SKUs of orders that are not in the map. */
   const unmapped = sightings
     .filter(({ sku, unmappedOrders }) => unmappedOrders > 0 && !skus.has(sku))
     .map(({ sku, unmappedOrders, lastOrderId, lastSeenAt }) => ({
@@ -169,22 +147,13 @@ function findingsOf(
       last_seen_at: lastSeenAt,
     }));
   // A SKU that was bought before and is not in the map any more: its next order is not bought.
-  for (const { sku, boughtLines } of sightings) {
-    if (boughtLines === 0 || skus.has(sku)) continue;
-    problems.push({
-      sku,
-      code: 'left_the_map',
-      message: `was bought ${boughtLines} times and is not in the map any more`,
-    });
+  for (const { sku, boughtLines } of sightings.filter((it) => it.boughtLines > 0 && !skus.has(it.sku))) {
+    const message = `was bought ${boughtLines} times and is not in the map any more`;
+    problems.push({ sku, code: 'left_the_map', message });
   }
-  if (flagsUnmatched) {
-    for (const { sku, orders } of unmapped) {
-      problems.push({
-        sku,
-        code: 'unknown_sku',
-        message: `each order that has it is flagged for review: ${orders} so far`,
-      });
-    }
+  for (const { sku, orders } of flagsUnmatched ? unmapped : []) {
+    const message = `each order that has it is flagged for review: ${orders} so far`;
+    problems.push({ sku, code: 'unknown_sku', message });
   }
   return { platform, shop, skus: skus.size, problems, unknown, unmapped };
 }

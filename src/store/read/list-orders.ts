@@ -1,20 +1,20 @@
 import { isoTime } from '../../core/clock.ts';
-import type { EntryState } from '../../core/entry/states.ts';
+import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 import { findOrders } from './find-orders.ts';
 
 export interface OrderFilter {
-  readonly state?: EntryState;
-  readonly source?: string;
+  readonly state?: EntryState | undefined;
+  readonly source?: string | undefined;
   /** See `findOrders`. */
-  readonly search?: string;
+  readonly search?: string | undefined;
   /** Only orders that stand in the attention list. */
-  readonly attention?: boolean;
+  readonly attention?: boolean | undefined;
   readonly limit: number;
   /** Continues after the order of this id (descending). */
-  readonly beforeId?: number;
+  readonly beforeId?: number | undefined;
 }
 
 export interface OrderSummary {
@@ -26,6 +26,12 @@ export interface OrderSummary {
   readonly rejectedLines: number;
   readonly receivedAt: string;
   readonly updatedAt: string;
+}
+
+/** The entries of an order by state, as `2 fulfilled` and `1 not accepted`. */
+export function stateCounts({ states, rejectedLines }: OrderSummary): readonly string[] {
+  const counts = entryStates.flatMap((state) => (states[state] === undefined ? [] : [`${states[state]} ${state}`]));
+  return rejectedLines === 0 ? counts : [...counts, `${rejectedLines} not accepted`];
 }
 
 interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {

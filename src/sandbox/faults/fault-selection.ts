@@ -43,11 +43,6 @@ export class FaultSelection {
     for (const rule of rules) this.#push(rule);
   }
 
-  /** True when a rule matches by the name or account of a key, so the caller of `draw` must look it up. */
-  get matchesKeys(): boolean {
-    return this.#rules.some(({ rule }) => rule.match.key !== undefined || rule.match.account !== undefined);
-  }
-
   list(): Array<FaultRule & { matched: number; hits: number }> {
     return this.#rules.map(({ rule, matched, hits }) => ({ ...rule, matched, hits }));
   }

@@ -80,7 +80,7 @@ async function exchange(
     path: incoming.url ?? '',
   };
   const drawn = drawFault(call, context.req.header('sandbox-fault'), parts);
-  if (drawn instanceof Error) {
+  if (drawn === 'unknown') {
     const refused = refusal(422, 'invalid_request', 'sandbox-fault: no such fault.');
     return toResponse(await parts.committer.run(() => parts.service.note(call, refused)));
   }
@@ -97,14 +97,13 @@ async function exchange(
   return toResponse(answer);
 }
 
-function drawFault(call: Call, header: string | undefined, parts: ApiParts): DrawnFault | Error | null {
+function drawFault(call: Call, header: string | undefined, parts: ApiParts): DrawnFault | 'unknown' | null {
   const { faults, state } = parts;
-  const token = faults.matchesKeys ? call.token : undefined;
-  const key = token === undefined ? undefined : state.accounts.keyOf(token);
+  const key = call.token === undefined ? undefined : state.accounts.keyOf(call.token);
   try {
     return faults.draw(call, header, key, state.catalogue);
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+  } catch {
+    return 'unknown';
   }
 }
 

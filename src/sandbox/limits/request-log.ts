@@ -14,25 +14,17 @@ function withoutKeys(text: string, keys: readonly string[]): string {
   let masked = text.replaceAll(generatedKey, '[key]');
   for (const key of keys) {
     if (key.length < minKeyChars) continue;
-    for (const spelling of spellingsOf(key)) masked = masked.replaceAll(spelling, '[key]');
+    // As it is, in a path, and in JSON, where some programs write a slash as `\\/`.
+    const json = JSON.stringify(key).slice(1, -1);
+    for (const spelling of [key, encodeURIComponent(key), json, json.replaceAll('/', '\\/')])
+      masked = masked.replaceAll(spelling, '[key]');
   }
   return masked;
 }
 
-/** As it is, in a path, and in JSON, where some programs write a slash as `\\/`. */
-function spellingsOf(key: string): Set<string> {
-  const json = JSON.stringify(key).slice(1, -1);
-  return new Set([key, encodeURIComponent(key), json, json.replaceAll('/', '\\/')]);
-}
-
-export type LoggedCall = {
-  id: number;
-  key: number | null;
-  operation: Operation;
-  arrived_at: number;
-  request_counted: number;
-  order_counted: number;
-  limited: number;
+/** How a call was answered, and what it was about. */
+type Facts = {
+  /** 0: no answer, or later. */
   status: number;
   code: string | null;
   reference: string | null;
@@ -40,28 +32,31 @@ export type LoggedCall = {
   fault: string | null;
 };
 
-/** A call and its answer. */
-type CallToLog = {
+export type LoggedCall = Facts & {
+  id: number;
   /** The number of its key; null: it had none, or an unknown one. */
   key: number | null;
   operation: Operation;
-  arrivedAt: number;
-  /** Whether the limits let it in; absent: they have not seen it. */
-  letIn: boolean | undefined;
-  /** 0: no answer. */
-  status: number;
-  code: string | null;
-  reference: string | null;
-  orderNumber: string | null;
-  fault: string | null;
-  /** The bearer token, which the log must not contain. */
-  token: string | undefined;
-  method: string;
-  path: string;
-  address: string;
-  request: string;
-  response: string;
+  arrived_at: number;
+  request_counted: number;
+  order_counted: number;
+  limited: number;
 };
+
+/** A call and its answer. */
+type CallToLog = Facts &
+  Pick<LoggedCall, 'key' | 'operation'> & {
+    arrivedAt: number;
+    /** Whether the limits let it in; absent: they have not seen it. */
+    letIn: boolean | undefined;
+    /** The bearer token, which the log must not contain. */
+    token: string | undefined;
+    method: string;
+    path: string;
+    address: string;
+    request: string;
+    response: string;
+  };
 
 /** The oldest rows are deleted once for so many new ones, which is cheaper than at each call. */
 const pruneEvery = 1_000;
@@ -77,46 +72,40 @@ export class RequestLog {
   readonly #database: Database;
   readonly #settings: RequestLogSettings;
   readonly #knownKeys: readonly string[];
-  readonly #insert;
-  readonly #prune;
-  readonly #insertExchange;
-  readonly #pruneExchanges;
+  readonly #sql;
 
   /** @param knownKeys the values of keys that must not be in the log, besides that of the caller */
   constructor(database: Database, settings: RequestLogSettings, knownKeys: readonly string[]) {
     this.#database = database;
     this.#settings = settings;
     this.#knownKeys = knownKeys;
-    this.#insertExchange = database.prepare('INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?)');
-    this.#pruneExchanges = database.prepare('DELETE FROM exchanges WHERE call <= ?');
-    this.#insert = database.prepare(
-      `INSERT INTO calls (key, operation, arrived_at, request_counted, order_counted, limited, status, code, reference,
-         order_number, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#prune = database.prepare('DELETE FROM calls WHERE id <= ?');
+    this.#sql = {
+      insert: database.prepare(
+        `INSERT INTO calls (key, operation, arrived_at, request_counted, order_counted, limited, status, code, reference,
+           order_number, fault) VALUES (@key, @operation, @arrivedAt, @request_counted, @order_counted, @limited, @status,
+           @code, @reference, @order_number, @fault)`,
+      ),
+      prune: database.prepare('DELETE FROM calls WHERE id <= ?'),
+      insertExchange: database.prepare('INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?)'),
+      pruneExchanges: database.prepare('DELETE FROM exchanges WHERE call <= ?'),
+    };
   }
 
   /** Logs a call and its answer, and returns the number of its row. */
   add(call: CallToLog): number {
-    const { lastInsertRowid } = this.#insert.run(
-      call.key,
-      call.operation,
-      call.arrivedAt,
-      Number(call.letIn === true),
-      Number(call.letIn === true && movesMoney(call.operation)),
-      Number(call.letIn === false),
-      call.status,
-      call.code,
-      call.reference,
-      call.orderNumber,
-      call.fault,
-    );
+    const { letIn, operation } = call;
+    const { lastInsertRowid } = this.#sql.insert.run({
+      ...call,
+      request_counted: Number(letIn === true),
+      order_counted: Number(letIn === true && movesMoney(operation)),
+      limited: Number(letIn === false),
+    });
     const id = Number(lastInsertRowid);
     const { calls, bodies } = this.#settings;
-    if (id > calls && id % pruneEvery === 0) this.#prune.run(id - calls);
+    if (id > calls && id % pruneEvery === 0) this.#sql.prune.run(id - calls);
     if (bodies > 0) {
       this.#addExchange(id, call);
-      if (id > bodies && id % pruneBodiesEvery === 0) this.#pruneExchanges.run(id - bodies);
+      if (id > bodies && id % pruneBodiesEvery === 0) this.#sql.pruneExchanges.run(id - bodies);
     }
     return id;
   }
@@ -126,7 +115,7 @@ export class RequestLog {
     // Masked before it is cut: the beginning of a key must not be left at the cut.
     const logged = (text: string, maxChars: number): string => cut(withoutKeys(text, keys), maxChars);
     const { body_chars: bodyChars } = this.#settings;
-    this.#insertExchange.run(
+    this.#sql.insertExchange.run(
       id,
       call.method,
       logged(call.path, maxPathChars),
@@ -172,7 +161,7 @@ export const requestFilterSchema = z.strictObject({
 export type RequestFilter = z.output<typeof requestFilterSchema>;
 
 /** A request of the API as the log shows it. */
-export type LoggedRequest = {
+export type LoggedRequest = Facts & {
   /** The `Request-Id` of its answer. */
   id: string;
   at: string;
@@ -187,12 +176,6 @@ export type LoggedRequest = {
   request: string | null;
   /** The service's answer; a fault may have spoiled it on its way. Empty when it did not answer. */
   response: string | null;
-  /** 0: it was not answered, or later. */
-  status: number;
-  code: string | null;
-  reference: string | null;
-  order_number: string | null;
-  fault: string | null;
 };
 
 export type RequestPage = {

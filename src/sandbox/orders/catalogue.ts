@@ -139,17 +139,15 @@ const unlimitedStock = 100_000;
 /** How many of each product are left, and which plans are on sale. */
 export class Stock {
   readonly #database: Database;
-  readonly #available;
-  readonly #take;
-  readonly #saleOverride;
+  readonly #sql;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#available = database.prepare<[string], number>('SELECT available FROM stock WHERE variant = ?').pluck();
-    this.#take = database.prepare('UPDATE stock SET available = available - ? WHERE variant = ? AND available >= ?');
-    this.#saleOverride = database
-      .prepare<[string], number>('SELECT on_sale FROM sale_overrides WHERE plan = ?')
-      .pluck();
+    this.#sql = {
+      available: database.prepare<[string], number>('SELECT available FROM stock WHERE variant = ?').pluck(),
+      take: database.prepare('UPDATE stock SET available = available - ? WHERE variant = ? AND available >= ?'),
+      isOnSale: database.prepare<[string], number>('SELECT on_sale FROM sale_overrides WHERE plan = ?').pluck(),
+    };
   }
 
   /** Stores the stock that the catalogue lists. A number that was edited since the last time replaces what is left. */
@@ -164,12 +162,12 @@ export class Stock {
   }
 
   available(product: Product): number {
-    return this.#available.get(product.variant) ?? unlimitedStock;
+    return this.#sql.available.get(product.variant) ?? unlimitedStock;
   }
 
   /** The caller has checked in the same transaction that there is enough. */
   take(product: Product, quantity: number): void {
-    this.#take.run(quantity, product.variant, quantity);
+    this.#sql.take.run(quantity, product.variant, quantity);
   }
 
   set(variant: string, available: number): void {
@@ -179,7 +177,7 @@ export class Stock {
   }
 
   isOnSale(plan: Plan): boolean {
-    const override = this.#saleOverride.get(plan.plan);
+    const override = this.#sql.isOnSale.get(plan.plan);
     return override === undefined ? plan.on_sale : override === 1;
   }
 

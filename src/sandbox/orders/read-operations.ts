@@ -4,7 +4,7 @@ import type { Esim } from './units.ts';
 import type { Family } from '../values/operations.ts';
 import { type SandboxState, topupPlans } from './sandbox-state.ts';
 import { type Answer, refusal } from './answers.ts';
-import { renderDestination, renderEsim, renderOrder, renderPlan, renderProduct } from './rendering.ts';
+import { renderEsim, renderOrder, renderPlan, renderProduct } from './rendering.ts';
 
 type ReadOperation = (call: Call, progress: Progress, state: SandboxState) => Answer;
 
@@ -46,9 +46,11 @@ function pageNumber(text: string | undefined, fallback: number): number | null {
 }
 
 const destinations: ReadOperation = (_call, _progress, { catalogue, stock }) => {
-  const places = [...catalogue.destinations.values()];
-  const onSale = (place: (typeof places)[number]) => place.plans.filter((plan) => stock.isOnSale(plan)).length;
-  return { status: 200, body: { destinations: places.map((place) => renderDestination(place, onSale(place))) } };
+  const shown = [...catalogue.destinations.values()].map((place) => ({
+    ...place,
+    plans: place.plans.filter((plan) => stock.isOnSale(plan)).length,
+  }));
+  return { status: 200, body: { destinations: shown } };
 };
 
 const plans: ReadOperation = (call, _progress, { catalogue, stock }) => {

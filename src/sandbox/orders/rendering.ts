@@ -1,35 +1,25 @@
 import { toDecimal } from '../values/money.ts';
 import { isoTime } from '../values/clock.ts';
-import type { Destination, Plan, Product } from './catalogue.ts';
+import type { Plan, Product } from './catalogue.ts';
 import { type Code, type Esim, stateOf } from './units.ts';
 import type { Order } from './orders.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
 /** The body that shows an order of either family. */
 export function renderOrder(order: Order, state: SandboxState, now: number): object {
-  if (order.family === 'gift_card') return renderGiftCardOrder(order, state.codes.of(order));
-  const esims =
-    order.iccid === null
-      ? state.esims.ofOrder(order.number)
-      : [state.esims.byIccid(order.account, order.iccid)].filter((esim) => esim !== undefined);
-  return renderEsimOrder(order, esims, now);
-}
-
-function renderGiftCardOrder(order: Order, codes: Code[]) {
+  const { status, item, days, iccid } = order;
+  if (order.family === 'gift_card') {
+    const codes = status === 'completed' ? state.codes.of(order).map(renderCode) : [];
+    return { ...orderFields(order), variant: item, codes };
+  }
+  const toppedUp = iccid === null ? undefined : state.esims.byIccid(order.account, iccid);
+  const esims = iccid === null ? state.esims.ofOrder(order.number) : [toppedUp].filter((esim) => esim !== undefined);
   return {
     ...orderFields(order),
-    variant: order.item,
-    codes: order.status === 'completed' ? codes.map(renderCode) : [],
-  };
-}
-
-function renderEsimOrder(order: Order, esims: Esim[], now: number) {
-  return {
-    ...orderFields(order),
-    plan: order.item,
-    ...(order.days === null ? {} : { days: order.days }),
-    ...(order.iccid === null ? {} : { iccid: order.iccid }),
-    esims: order.status === 'pending' ? [] : esims.map((esim) => renderEsim(esim, now)),
+    plan: item,
+    ...(days === null ? {} : { days }),
+    ...(iccid === null ? {} : { iccid }),
+    esims: status === 'pending' ? [] : esims.map((esim) => renderEsim(esim, now)),
   };
 }
 
@@ -90,10 +80,6 @@ export function renderPlan(plan: Plan) {
     ...plan.daily,
     ...(plan.validity_days === undefined ? {} : { validity_days: plan.validity_days }),
   };
-}
-
-export function renderDestination({ destination, name, countries }: Destination, plansOnSale: number) {
-  return { destination, name, countries, plans: plansOnSale };
 }
 
 function renderPrices(prices: ReadonlyMap<string, number>): Record<string, string> {

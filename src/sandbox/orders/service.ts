@@ -73,7 +73,7 @@ export class Service {
       status: answer.status,
       code: answer.code ?? null,
       reference: progress.purchase?.reference ?? null,
-      orderNumber: answer.orderNumber ?? null,
+      order_number: answer.orderNumber ?? null,
       fault,
       request: call.body.text,
       response: sent.body,

@@ -1,3 +1,4 @@
+import type { SandboxSettings } from '../settings/config.ts';
 import type { Database } from '../storage/database.ts';
 import type { Order } from './orders.ts';
 import { derivedDigits, derivedText } from '../values/randomness.ts';
@@ -85,10 +86,10 @@ export function stateOf(esim: Esim, now: number): EsimState {
  */
 export class Esims {
   readonly #seed: number;
-  readonly #settings: { install_within_days: number; smdp_address: string };
+  readonly #settings: SandboxSettings['esims'];
   readonly #sql;
 
-  constructor(database: Database, seed: number, settings: { install_within_days: number; smdp_address: string }) {
+  constructor(database: Database, seed: number, settings: SandboxSettings['esims']) {
     this.#seed = seed;
     this.#settings = settings;
     this.#sql = {

@@ -17,16 +17,8 @@ const defaultAccounts = [
       { name: 'other-address', value: 'sandbox-key-other-address', allow_list: ['192.0.2.1'] },
     ],
   },
-  {
-    id: 'blocked',
-    blocked: true,
-    keys: [{ name: 'main', value: 'sandbox-key-blocked' }],
-  },
-  {
-    id: 'not-wholesale',
-    wholesale: false,
-    keys: [{ name: 'main', value: 'sandbox-key-not-wholesale' }],
-  },
+  { id: 'blocked', blocked: true, keys: [{ name: 'main', value: 'sandbox-key-blocked' }] },
+  { id: 'not-wholesale', wholesale: false, keys: [{ name: 'main', value: 'sandbox-key-not-wholesale' }] },
   {
     id: 'empty',
     balances: { USD: '0.00', EUR: '0.00' },

@@ -100,21 +100,18 @@ CREATE TABLE exchanges (
 export type Database = Sqlite.Database;
 
 /** Why a database cannot be opened. IN_USE: another connection has it open, mostly a second sandbox. */
-class SandboxDatabaseError extends Error {
-  readonly code: 'SANDBOX_DATABASE_IN_USE' | 'SANDBOX_DATABASE_UNKNOWN';
-
-  constructor(code: SandboxDatabaseError['code'], message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
-}
+const databaseError = (
+  code: 'SANDBOX_DATABASE_IN_USE' | 'SANDBOX_DATABASE_UNKNOWN',
+  message: string,
+  cause?: unknown,
+): Error => Object.assign(new Error(message, { cause }), { code });
 
 /**
  * Opens the database of the sandbox and creates it when it is missing. Until it is closed, no other connection can read
  * or write it: two sandboxes on one database would each count only their own calls, and sell above the limits.
  * It sets synchronous=FULL and reads it back: better-sqlite3 uses NORMAL in WAL mode, with which a power cut can lose an
  * acknowledged order.
- * @throws SandboxDatabaseError
+ * @throws Error with a `code`, see `databaseError`
  */
 export function openDatabase(path: string, durability: 'full' | 'relaxed'): Database {
   if (path !== ':memory:') {
@@ -140,7 +137,7 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
     database.close();
     if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
       const message = `${path} is in use by another program: stop that one (a sandbox?), or give this one another database`;
-      throw new SandboxDatabaseError('SANDBOX_DATABASE_IN_USE', message, error);
+      throw databaseError('SANDBOX_DATABASE_IN_USE', message, error);
     }
     throw error;
   }
@@ -155,7 +152,7 @@ function prepareTables(database: Database, path: string): void {
   if (tablesOf(database).length > 0 || version !== 0) {
     const found = id === applicationId ? `version ${String(version)} of the tables` : 'the tables of another program';
     const message = `${path} holds ${found}, not version ${schemaVersion} of the sandbox's: name another file, or delete it if an earlier sandbox made it`;
-    throw new SandboxDatabaseError('SANDBOX_DATABASE_UNKNOWN', message);
+    throw databaseError('SANDBOX_DATABASE_UNKNOWN', message);
   }
   database.transaction(() => {
     database.exec(schema);

@@ -19,53 +19,49 @@ const unitFields = z.enum([
 const required = z.array(unitFields).default([]);
 
 /** Lists of what was ordered: their elements are no units, but each may have a list of units. */
-const positions = candidates('items', 'lines', 'order_items', 'line_items', 'positions');
+const positions = candidates('items lines order_items line_items positions');
 /** Fields of a unit that its owner does not need; any other field that is not read is reported. */
 const ignored = words(
-  ...(
-    'id uuid number name title description brand image product product_id variant sku plan package ' +
-    'quantity value amount price cost face_value currency balance country reference order order_id order_number created_at ' +
-    'createdAt updated_at updatedAt issued_at delivered_at activated_at installed_at installed topped_up is_installed data days validity'
-  ).split(' '),
+  'id uuid number name title description brand image product product_id variant sku plan package quantity ' +
+    'value amount price cost face_value currency balance country reference order order_id order_number ' +
+    'created_at createdAt updated_at updatedAt issued_at delivered_at activated_at installed_at installed ' +
+    'topped_up is_installed data days validity',
 );
 
 const codes = z.strictObject({
-  lists: candidates('codes', 'keys', 'cards', 'vouchers', 'units'),
+  lists: candidates('codes keys cards vouchers units'),
   positions,
   /** A serial number is no code: it cannot be redeemed. */
-  code: candidates('code', 'key', 'card_number', 'cardNumber', 'epin'),
-  pin: candidates('pin', 'pin_code', 'pinCode'),
-  serial: candidates('serial', 'serial_number', 'serialNumber'),
-  url: candidates('url', 'link', 'redemption_url', 'redemptionUrl', 'claim_url'),
-  expires_at: candidates('expires_at', 'expiresAt', 'expiration_date', 'expirationDate'),
-  type: candidates('type', 'codeType', 'code_type'),
-  status: candidates('status', 'state'),
+  code: candidates('code key card_number cardNumber epin'),
+  pin: candidates('pin pin_code pinCode'),
+  serial: candidates('serial serial_number serialNumber'),
+  url: candidates('url link redemption_url redemptionUrl claim_url'),
+  expires_at: candidates('expires_at expiresAt expiration_date expirationDate'),
+  type: candidates('type codeType code_type'),
+  status: candidates('status state'),
   /** Types of a code that is announced but not delivered yet. */
-  undelivered_types: words('pre_order', 'preorder', 'pending'),
+  undelivered_types: words('pre_order preorder pending'),
   required,
   ignored,
 });
 
 const esims = z.strictObject({
-  lists: candidates('esims', 'sims', 'profiles'),
+  lists: candidates('esims sims profiles'),
   positions,
   /** Where a single eSIM may be, if there is no list. */
-  single: candidates('esim', 'sim', '$'),
-  iccid: candidates('iccid', 'ICCID', 'iccId'),
+  single: candidates('esim sim $'),
+  iccid: candidates('iccid ICCID iccId'),
   /** Used only in the form of an activation code: one supplier's `lpa` is a host name. */
-  lpa: candidates('lpa', 'activation_code', 'activationCode', 'qr', 'qrcode', 'qr_code', 'qrCode', 'ac', 'lpaString'),
-  smdp_address: candidates('smdp_address', 'smdpAddress', 'smdp', 'lpa'),
-  matching_id: candidates('matching_id', 'matchingId'),
-  confirmation_code: candidates('confirmation_code', 'confirmationCode'),
-  qr_url: candidates('qr_url', 'qrcode_url', 'qrCodeUrl', 'qr_code_url', 'qrcode', 'qr_code', 'qrCode', 'qr'),
+  lpa: candidates('lpa activation_code activationCode qr qrcode qr_code qrCode ac lpaString'),
+  smdp_address: candidates('smdp_address smdpAddress smdp lpa'),
+  matching_id: candidates('matching_id matchingId'),
+  confirmation_code: candidates('confirmation_code confirmationCode'),
+  qr_url: candidates('qr_url qrcode_url qrCodeUrl qr_code_url qrcode qr_code qrCode qr'),
   apple_install_url: candidates(
-    'apple_install_url',
-    'direct_apple_installation_url',
-    'directAppleInstallUrl',
-    'directAppleInstallationUrl',
+    'apple_install_url direct_apple_installation_url directAppleInstallUrl directAppleInstallationUrl',
   ),
-  expires_at: candidates('expires_at', 'expiresAt'),
-  status: candidates('status', 'state'),
+  expires_at: candidates('expires_at expiresAt'),
+  status: candidates('status state'),
   required,
   ignored,
 });
@@ -73,41 +69,20 @@ const esims = z.strictObject({
 const statusWords = z.strictObject({
   /** The only word that the specification gives (Spec 3). */
   refunded: words('refunded'),
-  failed: words('failed', 'cancelled', 'canceled', 'rejected', 'error'),
-  done: words(
-    'completed',
-    'complete',
-    'delivered',
-    'done',
-    'fulfilled',
-    'successful',
-    'success',
-    'issued',
-    'active',
-    'ready',
-  ),
-  pending: words(
-    'pending',
-    'processing',
-    'in_progress',
-    'queued',
-    'accepted',
-    'authorized',
-    'created',
-    'paid',
-    'pending_details',
-  ),
+  failed: words('failed cancelled canceled rejected error'),
+  done: words('completed complete delivered done fulfilled successful success issued active ready'),
+  pending: words('pending processing in_progress queued accepted authorized created paid pending_details'),
 });
 
 /** Where a success answer keeps its values (Spec 4: response payloads are not shown). */
 export const answerWire = z.strictObject({
   /** Where the order itself may be; `$` is the whole answer. */
-  envelopes: candidates('$', 'data', 'order', 'data.order', 'result', 'result.order'),
-  number: candidates('number', 'order_number', 'orderNumber', 'order_no', 'orderNo', 'order_id', 'orderId', 'id'),
-  reference: candidates('reference', 'client_reference', 'external_id'),
-  status: candidates('status', 'state'),
-  cost: candidates('total', 'cost', 'amount', 'price', 'charged', 'total.amount', 'cost.amount', 'price.amount'),
-  currency: candidates('currency', 'balance', 'currency_code', 'total.currency', 'cost.currency', 'price.currency'),
+  envelopes: candidates('$ data order data.order result result.order'),
+  number: candidates('number order_number orderNumber order_no orderNo order_id orderId id'),
+  reference: candidates('reference client_reference external_id'),
+  status: candidates('status state'),
+  cost: candidates('total cost amount price charged total.amount cost.amount price.amount'),
+  currency: candidates('currency balance currency_code total.currency cost.currency price.currency'),
   /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250. */
   money_minor_digits: z.int().min(0).max(12).default(0),
   status_words: statusWords.prefault({}),

@@ -40,12 +40,11 @@ export function fillPath(template: string, values: Readonly<Record<string, strin
   });
 }
 
-/** Where a value may be in an answer, best first, as dotted paths; with an empty list it is never read. */
-export const candidates = (...paths: readonly string[]) =>
+/** Where a value may be in an answer, best first, as dotted paths with spaces between; with an empty list it is never read. */
+export const candidates = (paths: string) =>
   z
     .array(z.string().regex(/^(\$|[^\s.]+(\.[^\s.]+)*)$/, 'must be a dotted path such as order.total, or $'))
     .max(50)
-    .default([...paths]);
+    .default(paths.split(' '));
 
-export const words = (...defaults: readonly string[]) =>
-  z.array(z.string().min(1).max(64)).max(100).default(defaults.slice());
+export const words = (defaults: string) => z.array(z.string().min(1).max(64)).max(100).default(defaults.split(' '));

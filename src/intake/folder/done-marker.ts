@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import type { DocumentSummary } from '../orders/check-document.ts';
 import { DocumentError } from '../orders/document-error.ts';
-import { hasErrno, openRegularFile, readPrefix } from './filesystem.ts';
+import { readPrefix, useRegularFile } from './filesystem.ts';
 
 const markerBytes = 4096;
 const markerSchema = z.strictObject({
@@ -18,8 +18,12 @@ const markerSchema = z.strictObject({
  * they differ: then the file is not the one that its writer finished.
  */
 export async function checkMarker(path: string, summary: DocumentSummary): Promise<void> {
-  const text = await readMarker(path);
-  if (text.trim() === '') return;
+  const text = await useRegularFile(path, async (handle) => {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of readPrefix(handle, markerBytes + 1)) pieces.push(piece);
+    return Buffer.concat(pieces).toString('utf8');
+  });
+  if (text === null || text.trim() === '') return;
   const { sha256, rows } = parseMarker(text);
   if (sha256 !== undefined && sha256.toLowerCase() !== summary.sha256) {
     const message = `Its marker states SHA-256 ${sha256}, but the file has ${summary.sha256}.`;
@@ -32,22 +36,6 @@ export async function checkMarker(path: string, summary: DocumentSummary): Promi
     throw new DocumentError('row_count_mismatch', message, {
       hint: 'Count order lines, without the header. Write the file first, then its marker, and send both again.',
     });
-  }
-}
-
-async function readMarker(path: string): Promise<string> {
-  try {
-    const handle = await openRegularFile(path);
-    try {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of readPrefix(handle, markerBytes + 1)) pieces.push(piece);
-      return Buffer.concat(pieces).toString('utf8');
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return '';
-    throw error;
   }
 }
 

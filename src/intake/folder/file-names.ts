@@ -28,14 +28,10 @@ const base32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** A ULID: 48 bits of time, then 80 random bits. It is unique, and ids sort by time. */
 export function newFileId(clock: Clock): string {
-  let bits = (BigInt(Math.max(0, Math.trunc(clock.wallMs()))) & 0xffffffffffffn) << 80n;
-  bits |= BigInt(`0x${randomBytes(10).toString('hex')}`);
-  let id = '';
-  for (let index = 0; index < 26; index += 1) {
-    id = (base32[Number(bits & 31n)] ?? '0') + id;
-    bits >>= 5n;
-  }
-  return id;
+  const time = BigInt(Math.max(0, Math.trunc(clock.wallMs()))) & 0xffffffffffffn;
+  const bits = (time << 80n) | BigInt(`0x${randomBytes(10).toString('hex')}`);
+  const digits = bits.toString(32).padStart(26, '0');
+  return digits.replace(/./g, (digit) => base32[Number.parseInt(digit, 32)] ?? '0');
 }
 
 /** The name of a claimed file in the work folder. */

@@ -1,10 +1,12 @@
 import type { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { syncFolder } from '../../ops/files.ts';
+import { type FileHandle, lstat, mkdir, open, rename, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { requireRealFolder, syncFolder } from '../../ops/files.ts';
 import { DocumentError } from '../orders/document-error.ts';
+import type { FolderSettings } from './settings.ts';
 
 /** Whether an error of the system concerns a file or a folder. Such errors may pass, so the intake tries again later. */
 export function isFilesystemError(error: unknown): error is NodeJS.ErrnoException {
@@ -82,14 +84,12 @@ export async function* readPrefix(handle: FileHandle, size: number): AsyncGenera
   }
 }
 
-/** The SHA-256 of a file, in hexadecimal; null when there is none. */
-export async function contentHash(path: string): Promise<string | null> {
+/** Opens a regular file, uses it and closes it; null when there is none. */
+export async function useRegularFile<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T | null> {
   try {
     const handle = await openRegularFile(path);
     try {
-      const hash = createHash('sha256');
-      for await (const piece of readPrefix(handle, Number.MAX_SAFE_INTEGER)) hash.update(piece);
-      return hash.digest('hex');
+      return await use(handle);
     } finally {
       await handle.close();
     }
@@ -97,4 +97,53 @@ export async function contentHash(path: string): Promise<string | null> {
     if (hasErrno(error, 'ENOENT')) return null;
     throw error;
   }
+}
+
+/** The SHA-256 of a file, in hexadecimal; null when there is none. */
+export async function contentHash(path: string): Promise<string | null> {
+  return await useRegularFile(path, async (handle) => {
+    const hash = createHash('sha256');
+    for await (const piece of readPrefix(handle, Number.MAX_SAFE_INTEGER)) hash.update(piece);
+    return hash.digest('hex');
+  });
+}
+
+/**
+ * Creates missing folders, for this user only, and renames a test file between them, as order files will be: two mounts of one file system
+ * look alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
+ */
+export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
+  const { inbox, work, archive, rejected } = config;
+  const name = `.order-sync-probe-${probeId}`;
+  let at = join(inbox, name);
+  let step = '';
+  try {
+    for (const folder of [inbox, work, archive, rejected]) {
+      step = `create ${folder}`;
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await requireRealFolder(folder);
+    }
+    step = `write in ${inbox}`;
+    await writeFile(at, '', { flag: 'wx', mode: 0o600 });
+    for (const folder of [work, archive, work, rejected]) {
+      const to = join(folder, name);
+      step = `rename ${at} to ${to}`;
+      await rename(at, to);
+      at = to;
+    }
+  } catch (error) {
+    throw unusable(step, error);
+  } finally {
+    await unlink(at).catch(() => undefined);
+  }
+}
+
+function unusable(step: string, cause: unknown): unknown {
+  if (!isFilesystemError(cause)) return cause;
+  const hint = hasErrno(cause, 'EXDEV')
+    ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each.'
+    : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
+      ? 'The user that runs order-sync must be allowed to write to these folders; the mount must not be read-only.'
+      : 'Check that the path is a folder and that the disk is not full.';
+  return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

@@ -7,10 +7,9 @@ import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
 import { type ArchivedFile, ArchivedFiles, type FileContext, type FileOutcome } from './finish-file.ts';
-import { checkFolders } from './check-folders.ts';
 import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-names.ts';
-import { isFilesystemError } from './filesystem.ts';
+import { checkFolders, isFilesystemError } from './filesystem.ts';
 import { FolderLog } from './folder-log.ts';
 import { type InboxFile, listInbox, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
@@ -65,9 +64,7 @@ interface FolderIntakeOptions {
 const retryMs = 60_000;
 const fullDiskRetryMs = 1000;
 
-/**
- * Takes in order files by scanning a folder again and again. Where a file is tells how far it was processed.
- */
+/** Takes in order files by scanning a folder again and again. Where a file is tells how far it was processed. */
 export class FolderIntake {
   #options: FolderIntakeOptions;
   #skus: SkuSource | null;

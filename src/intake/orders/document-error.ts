@@ -52,13 +52,7 @@ export class DocumentError extends OrderSyncError {
   constructor(
     documentCode: DocumentErrorCode,
     message: string,
-    place: {
-      line?: number;
-      byte?: number;
-      hint?: string;
-      mistakes?: readonly DocumentMistake[];
-      mistakeCount?: number;
-    } = {},
+    place: Partial<Pick<DocumentError, 'line' | 'byte' | 'mistakes' | 'mistakeCount'>> & { hint?: string } = {},
   ) {
     super('INVALID_INPUT', message, place.hint === undefined ? {} : { hint: place.hint });
     this.name = 'DocumentError';

@@ -47,6 +47,7 @@ export function parseStrictJson(text: string, maxDepth: number, maxNames = Numbe
 
 const findingsLimit = 1000;
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const words = new Map([true, false, null].map((value) => [String(value).charAt(0), { text: String(value), value }]));
 const unknownEscape = /\\(?!["/bfnrt]|u[0-9a-fA-F]{4})/;
 
 class Reader {
@@ -99,28 +100,15 @@ class Reader {
 
   #value(depth: number): unknown {
     this.#skipSpace();
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#object(depth + 1);
-      case '[':
-        return this.#array(depth + 1);
-      case '"':
-        return this.#string();
-      case 't':
-        return this.#word('true', true);
-      case 'f':
-        return this.#word('false', false);
-      case 'n':
-        return this.#word('null', null);
-      default:
-        return this.#number();
-    }
-  }
-
-  #word<T>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) this.#fail(`expected a value, met ${this.#met()}`);
-    this.#at += word.length;
-    return value;
+    const begin = this.#text[this.#at] ?? '';
+    if (begin === '{') return this.#object(depth + 1);
+    if (begin === '[') return this.#array(depth + 1);
+    if (begin === '"') return this.#string();
+    const word = words.get(begin);
+    if (word === undefined) return this.#number();
+    if (!this.#text.startsWith(word.text, this.#at)) this.#fail(`expected a value, met ${this.#met()}`);
+    this.#at += word.text.length;
+    return word.value;
   }
 
   /** Steps into an object or an array. True when it is empty; then also out of it. */

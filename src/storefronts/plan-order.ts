@@ -18,9 +18,7 @@ const unknownSku = 'unknown_sku';
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
 
-/**
- * The shop deleted an order, and says only which. The time is this machine's: states that the shop changed before are older.
- */
+/** The shop deleted an order, and says only which. By this machine's time: states that the shop changed before are older. */
 export function planDeletion(orderId: string, shop: ShopSettings, context: PlanContext): StorefrontOrder {
   const { source, onRefund } = shop;
   const { nowMs } = context;
@@ -28,9 +26,7 @@ export function planDeletion(orderId: string, shop: ShopSettings, context: PlanC
   return { ...order, modifiedMs: nowMs, state: 'deleted', status: 'deleted', lines: [], unreadable: [] };
 }
 
-/**
- * The purchases that an order asks for, by the SKU map and the rules of its shop. Pure: only the store knows what was bought.
- */
+/** The purchases that an order asks for, by the SKU map and the rules of its shop. Only the store knows what was bought. */
 export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, context: PlanContext): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs } = context;
@@ -78,8 +74,6 @@ function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSe
   return { ...line, isDue: isOurs && (order.state === 'paid' || order.state === 'unknown_status') };
 }
 
-type ShopRules = Pick<ShopSettings, 'split' | 'partial' | 'fallbackCurrency' | 'waitH'>;
-
 function planLine(
   order: ShopOrder,
   line: ShopOrderLine,
@@ -89,10 +83,7 @@ function planLine(
   const { lineId, remaining } = line;
   const sku = skus.get(line.sku);
   const nothing = { lineId, sku: line.sku, isMapped: sku !== undefined, remaining, buy: null, hold: null };
-  const hold = (code: string, rule: string): StorefrontLine => ({
-    ...nothing,
-    hold: { code, field: null, rule, value: null },
-  });
+  const hold = (code: string, rule: string) => ({ ...nothing, hold: { code, field: null, rule, value: null } });
   // With an unknown status the store holds what would be bought.
   if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0) return nothing;
   if (sku === undefined) {
@@ -114,10 +105,8 @@ function planLine(
     return hold('invalid_line', `has the quantity ${remaining}, which is not a whole number; nothing was bought`);
   }
   if (line.isShopsOwn) {
-    return hold(
-      'own_gift_card',
-      `is a gift card of the shop itself, and its SKU "${line.sku}" is in the SKU map; nothing was bought`,
-    );
+    const rule = `is a gift card of the shop itself, and its SKU "${line.sku}" is in the SKU map; nothing was bought`;
+    return hold('own_gift_card', rule);
   }
   if (parentSku !== null && skus.has(parentSku)) {
     const rule = `is a part of the bundle in line ${line.parentId}, whose SKU "${parentSku}" is in the SKU map, too`;
@@ -132,7 +121,7 @@ function planLine(
     : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs) } };
 }
 
-export function rulesOfShop({ split, partial, fallbackCurrency, waitH }: ShopRules): SkuRules {
+export function rulesOfShop({ split, partial, fallbackCurrency, waitH }: ShopSettings): SkuRules {
   return { split, partial, fallback_currency: fallbackCurrency, wait_h: waitH };
 }
 
@@ -167,13 +156,11 @@ export function toOrderLine(
     const problem = isMissing ? `the field "${shop.iccidField}" of the order line is missing` : issue?.message;
     return { problem: `${field}: ${problem}` };
   }
-  const metadata = metadataOf(order);
-  const joined = joinLine({ order_id: order.orderId, source: shop.source, metadata }, parsed.data, {
-    source: shop.source,
-  });
+  const { source } = shop;
+  const joined = joinLine({ order_id: order.orderId, source, metadata: metadataOf(order) }, parsed.data, { source });
   return joined.ok ? { line: joined.line } : { problem: `${joined.field} ${joined.rule}` };
 }
 
-const metadataOf = (order: Pick<ShopOrder, 'orderId' | 'number'>) => ({
-  storefront_order: order.number ?? order.orderId,
+const metadataOf = ({ number, orderId }: Pick<ShopOrder, 'orderId' | 'number'>) => ({
+  storefront_order: number ?? orderId,
 });

@@ -47,12 +47,8 @@ function requestOf(
   nowMs: number,
 ): NewRequest {
   const order = { orderId: line.orderId, number: null, currency: line.currency ?? '' };
-  const shopLine = {
-    lineId: line.lineId,
-    sku: name,
-    remaining: quantity,
-    iccids: line.iccid === null ? [] : [line.iccid],
-  };
+  const iccids = line.iccid === null ? [] : [line.iccid];
+  const shopLine = { lineId: line.lineId, sku: name, remaining: quantity, iccids };
   const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
   if ('problem' in found) {
     throw new OrderSyncError('REFUSED', `${line.reference} cannot be ordered as the SKU map says: ${found.problem}`, {

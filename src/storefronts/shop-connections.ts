@@ -1,4 +1,3 @@
-import { assert } from '../core/order-sync-error.ts';
 import type { ApiContext } from './shop/platform.ts';
 import { platformOf } from './platforms.ts';
 import type { ShopApi } from './shop/shop-api.ts';
@@ -10,15 +9,10 @@ export type ConnectedShop = Shop & { readonly rest: NonNullable<Shop['rest']> };
 export const isConnected = (shop: Shop): shop is ConnectedShop => shop.rest !== null;
 
 /** The API of a shop, shared with all others that hold it. */
-export interface ShopConnection {
+interface ShopConnection {
   readonly api: ShopApi;
-  /** The last holder that closes it aborts the call that is under way. */
+  /** Called once. The last holder that closes it aborts the call that is under way. */
   close(): Promise<void>;
-}
-
-interface Shared {
-  readonly api: ShopApi;
-  holders: number;
 }
 
 /** The identity of a shop's API: with other keys or another pace it is another one. */
@@ -28,7 +22,7 @@ export const connectionKey = ({ platform, shop, source, rest }: ConnectedShop): 
 /** The APIs of all shops, each with one pace: reading and writing a shop share its limits. */
 export class ShopConnections {
   readonly #context: ApiContext;
-  readonly #open = new Map<string, Shared>();
+  readonly #open = new Map<string, { readonly api: ShopApi; holders: number }>();
 
   constructor(context: ApiContext) {
     this.#context = context;
@@ -40,12 +34,9 @@ export class ShopConnections {
     const shared = this.#open.get(key) ?? { api: platformOf(shop).connect(shop.rest, this.#context), holders: 0 };
     this.#open.set(key, shared);
     shared.holders += 1;
-    let isClosed = false;
     return {
       api: shared.api,
       close: async () => {
-        assert(!isClosed, 'a connection is closed once');
-        isClosed = true;
         shared.holders -= 1;
         if (shared.holders > 0) return;
         this.#open.delete(key);

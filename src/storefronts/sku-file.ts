@@ -63,12 +63,9 @@ export class SkuFile {
       this.#logger.info({ file: this.#path, skus: this.#map.size }, 'the changed SKU map is in use');
     } catch (error) {
       const problem = messageOf(error);
-      if (problem !== this.#problem) {
-        this.#logger.error(
-          { file: this.#path, problem },
-          'the changed SKU map cannot be used; the last good one stays in use',
-        );
-      }
+      const details = { file: this.#path, problem };
+      if (problem !== this.#problem)
+        this.#logger.error(details, 'the changed SKU map cannot be used; the last good one stays in use');
       this.#problem = problem;
     }
     return this.#map;

@@ -33,9 +33,8 @@ interface OrderSnapshot extends Omit<ReadContext, 'refunds'> {
 type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
 
 /**
- * The outcome. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: the order has a partial
- * refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled until its refunds
- * are read.
+ * The outcome. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
+ * line, so the order is only recorded, and nothing of it is bought or cancelled until its refunds are read.
  */
 export type StorefrontAnswer =
   | { readonly kind: 'other' }
@@ -100,8 +99,8 @@ export class ShopHandler {
     if (state === 'test') return { kind: 'test', order };
     const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), now);
     if (!order.refundUnclear || refunds !== 'not_read') return await this.#take(plan);
-    const { stale } = await this.#deps.store.takeOrder({ ...plan, lines: null });
-    return stale ? { kind: 'taken', order, taken: staleState } : { kind: 'needs_refunds', order };
+    const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
+    return taken.stale ? { kind: 'taken', order, taken } : { kind: 'needs_refunds', order };
   }
 
   /** Takes in an order as the shop's API shows it now. */
@@ -151,5 +150,3 @@ export class ShopHandler {
 function deletedOrderId(document: unknown): string | null {
   return isObject(document) && Object.keys(document).length === 1 ? idOf(document['id']) : null;
 }
-
-const staleState: StorefrontTaken = { accepted: 0, known: 0, takenBack: 0, flagged: 0, released: 0, stale: true };

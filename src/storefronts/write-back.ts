@@ -2,12 +2,13 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { OrderedEntries } from '../core/result/delivered-lines.ts';
+import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { platformOf } from './platforms.ts';
 import { ShopApiError } from './shop/shop-api.ts';
 import { isConnected, type ShopConnections } from './shop-connections.ts';
 import type { Shop } from './settings.ts';
-import { NoteTimes, WriteBackError } from './shop/platform.ts';
+import { NoteTimes } from './shop/platform.ts';
 import { statementOf } from './shop/order-statement.ts';
 
 interface ShopWriteBackDeps {
@@ -54,14 +55,13 @@ export class ShopWriteBack {
   }
 
   retryDelayMs(failures: number, error: unknown): number | null {
-    if (error instanceof WriteBackError && error.kind === 'final') return null;
-    if (error instanceof ShopApiError && error.kind === 'refused' && failures >= triesOfRefused) return null;
+    const { reason, retryAfterMs } = failureOf(error);
+    const askedMs = Math.ceil(retryAfterMs ?? 0);
+    if (reason === 'final' || (reason === 'refused' && failures >= triesOfRefused)) return null;
     // The shop answers: after hours without it, the schedule would wait for hours more.
-    if (error instanceof WriteBackError && error.kind === 'settles') return Math.ceil(error.retryAfterMs);
+    if (reason === 'settles') return askedMs;
     const delayMs = retryDelaysMs[failures - 1];
-    if (delayMs === undefined) return null;
-    const askedMs = error instanceof WriteBackError || error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
-    return Math.max(Math.round(delayMs * this.#deps.retryTimeScale), Math.ceil(askedMs));
+    return delayMs === undefined ? null : Math.max(Math.round(delayMs * this.#deps.retryTimeScale), askedMs);
   }
 
   /** Resolves when the order of the shop says what the result says. */

@@ -74,12 +74,8 @@ export class ReadBack {
   }
 
   #loopsFor(shops: readonly Shop[], running: readonly ShopLoop[]): readonly ShopLoop[] {
-    return shops
-      .filter(isConnected)
-      .map(
-        (shop) =>
-          running.find((loop) => connectionKey(loop.shop) === connectionKey(shop)) ?? new ShopLoop(shop, this.#deps),
-      );
+    const byKey = new Map(running.map((loop) => [connectionKey(loop.shop), loop]));
+    return shops.filter(isConnected).map((shop) => byKey.get(connectionKey(shop)) ?? new ShopLoop(shop, this.#deps));
   }
 
   #end(loop: ShopLoop): void {

@@ -3,7 +3,7 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
 import type { ShopOrder } from './shop-order.ts';
 
-/** The statement of a result about a shop's order, which the shop shall show. */
+/** What a result says about a shop's order, and the shop shall show. */
 export interface OrderStatement {
   readonly source: string;
   readonly orderId: string;
@@ -13,7 +13,6 @@ export interface OrderStatement {
   readonly lines: readonly LineStatement[];
 }
 
-/** The statement of a result about one line of a shop's order. */
 export interface LineStatement {
   /** The id of the line in the shop. */
   readonly lineId: string;
@@ -68,10 +67,10 @@ export function statementOf(
 
 function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | null): readonly LineStatement[] {
   const { state, entries, error, extra = {} } = line;
-  const isDone = state === 'fulfilled' && delivered !== null && isComplete(delivered);
-  const needsReview = needsPerson.includes(state) || (state === 'fulfilled' && delivered !== null && !isDone);
   // The cancel of an eSIM that succeeded gives the customer nothing.
   if (state === 'fulfilled' && delivered === null) return [];
+  const isDone = state === 'fulfilled' && delivered !== null && isComplete(delivered);
+  const needsReview = needsPerson.includes(state) || (state === 'fulfilled' && !isDone);
   const problem = error ?? entries.find((entry) => entry.error !== null)?.error ?? null;
   return [
     {
@@ -119,10 +118,7 @@ export function codesJson(given: readonly LineStatement[]): string {
  * The lines whose units the customer gets: they are done, and the shop's order as it stands now has each with the quantity that
  * was bought. A person decides about lines that were refunded, removed or edited since.
  */
-export function givenLines(
-  { lines }: OrderStatement,
-  order: Pick<ShopOrder, 'state' | 'lines'>,
-): readonly LineStatement[] {
+export function givenLines({ lines }: OrderStatement, order: ShopOrder): readonly LineStatement[] {
   if (order.state !== 'paid') return [];
   const left = new Map(order.lines.map(({ lineId, remaining }) => [lineId, remaining]));
   return lines.filter(

@@ -26,10 +26,7 @@ export function listOf(value: unknown): readonly unknown[] | null {
   return isObject(value) && Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : null;
 }
 
-/**
- * An id as exact text: a shop's ids may be larger than a JavaScript number can hold. Null when it is none, as the 0 of
- * what was not saved yet.
- */
+/** An id as exact text: it may be larger than a JavaScript number. Null when it is none, as the 0 of what was not saved. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && /^[1-9]\d{0,19}$/.test(value) ? value : null;
 }

@@ -36,23 +36,23 @@ export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> 
 
 export interface ApiContext {
   readonly clock: Clock;
-  /** The version of this program, for the user agent. */
+  /** Of this program, for the user agent. */
   readonly version: string;
-  /** Absent: real connections. */
+  /** For simulations. */
   readonly connect?: OpenConnections;
 }
 
-/** How the webhooks of a platform are signed and marked. */
+/** How the webhooks of a platform are signed and marked. The names of headers are in lower case. */
 export interface WebhookFormat {
-  /** Carries the base64 of HMAC-SHA256 over the raw body. In lower case. */
+  /** Carries the base64 of HMAC-SHA256 over the raw body. */
   readonly signatureHeader: string;
   /** Marks a test order with any value but `false`; null: the platform has no such header. */
   readonly testHeader: string | null;
-  /** Says what a webhook is about. In lower case. */
+  /** Says what a webhook is about. */
   readonly topicHeader: string;
   /** The topic of a deleted order, whose body has only its id. */
   readonly deletedTopic: string;
-  /** The body of the ping that it sends without a signature when a webhook is created; null: it sends none. */
+  /** The body of a ping that is not signed; null: the platform sends none. */
   readonly unsignedPing: RegExp | null;
 }
 
@@ -63,19 +63,17 @@ export interface WebhookFormat {
 export class WriteBackError extends Error implements DeliveryFailure {
   /** The order decides, not the shop. */
   readonly refusesResult = true;
-  readonly reason: string;
-  readonly kind: 'waits' | 'settles' | 'final';
+  override readonly name = 'WriteBackError';
+  readonly reason: 'waits' | 'settles' | 'final';
   /** Not tried again before that, in ms. */
   readonly retryAfterMs: number;
   readonly countsTry: boolean;
 
-  constructor(kind: WriteBackError['kind'], message: string, retryAfterMs = 0) {
+  constructor(reason: WriteBackError['reason'], message: string, retryAfterMs = 0) {
     super(message);
-    this.name = 'WriteBackError';
-    this.kind = kind;
-    this.reason = kind;
+    this.reason = reason;
     this.retryAfterMs = retryAfterMs;
-    this.countsTry = kind !== 'settles';
+    this.countsTry = reason !== 'settles';
   }
 }
 

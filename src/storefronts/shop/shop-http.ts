@@ -37,17 +37,18 @@ export type ShopProblem = Pick<ShopApiError, 'kind'> & { readonly text: string; 
 interface ShopHttpOptions extends ApiContext {
   readonly rest: RestSettings;
   /** Removed from every message, also where the shop repeats them. */
-  readonly secrets: readonly string[];
+  readonly secrets: () => readonly string[];
   /** The text of an error in the form of the platform; empty for any other body, such as the page of a proxy. */
-  errorText(body: ExactJsonObject): string;
+  readonly errorText: (body: ExactJsonObject) => string;
   /** Whether an answer with an error says that the shop has no such order; absent: none says that surely. */
-  saysAbsent?(status: number, body: ExactJsonObject): boolean;
+  readonly saysAbsent?: (status: number, body: ExactJsonObject) => boolean;
   /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
-  pauseAfterMs?(headers: PlainHeaders): number;
+  readonly pauseAfterMs?: (headers: PlainHeaders) => number;
   /** The problem of an answer whose status is a success; null or absent: none. */
-  problemIn?(value: unknown): ShopProblem | null;
+  readonly problemIn?: (value: unknown) => ShopProblem | null;
 }
 
+const plainJson = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** How often a call is made when the shop asks the worker to wait. */
 const maxTries = 5;
 /** A longer wait ends the call, and every call until it is over. */
@@ -66,7 +67,6 @@ export class ShopHttp {
   readonly #connections: OutgoingConnections;
   /** The list and single orders are read at the same time; their calls take turns, or they would break the pace. */
   readonly #turns = new PQueue({ concurrency: 1 });
-  #grantedSecret = '';
   #notBeforeMs = 0;
   /** No call is made before this time, on the monotonic clock; then `#wanted` says what the shop had answered. */
   #closedUntilMs = 0;
@@ -109,11 +109,6 @@ export class ShopHttp {
     return this.#clockAheadMs;
   }
 
-  /** Removes one more secret from messages, instead of the last one that was given here. */
-  hideInMessages(secret: string): void {
-    this.#grantedSecret = secret;
-  }
-
   /** Aborts the call that is under way. */
   async close(): Promise<void> {
     await this.#connections.destroy();
@@ -129,18 +124,19 @@ export class ShopHttp {
   }
 
   async #keepPace({ signal, once }: ShopCall): Promise<void> {
-    const closedMs = this.#closedUntilMs - this.#options.clock.monoMs();
+    const { clock, rest } = this.#options;
+    const closedMs = this.#closedUntilMs - clock.monoMs();
     if (closedMs > 0) {
       const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#wanted})`;
       throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
     }
-    const waitMs = this.#notBeforeMs - this.#options.clock.monoMs();
-    if (waitMs > 0) await this.#options.clock.sleep(waitMs, signal);
+    const waitMs = this.#notBeforeMs - clock.monoMs();
+    if (waitMs > 0) await clock.sleep(waitMs, signal);
     if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-    if (once !== undefined && this.#options.clock.monoMs() > once.latestStartMono) {
+    if (once !== undefined && clock.monoMs() > once.latestStartMono) {
       throw new ShopApiError('rate_limited', 'the shop was too busy to make the call in time: nothing was sent');
     }
-    this.#notBeforeMs = this.#options.clock.monoMs() + this.#options.rest.requestIntervalMs;
+    this.#notBeforeMs = clock.monoMs() + rest.requestIntervalMs;
   }
 
   async #callOnce(call: ShopCall): Promise<ShopAnswer> {
@@ -148,33 +144,29 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const { totalMs } = this.#options.rest.timeouts;
-    const deadline = new Deadline(this.#options.clock, totalMs, signal);
+    const { clock, rest, version, pauseAfterMs, problemIn } = this.#options;
+    const { totalMs } = rest.timeouts;
+    const deadline = new Deadline(clock, totalMs, signal);
     try {
       const answer = await this.#connections.request({
         method,
         path,
-        headers: {
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          'user-agent': `order-sync/${this.#options.version}`,
-          ...call.headers,
-        },
+        headers: { ...plainJson, 'user-agent': `order-sync/${version}`, ...call.headers },
         body: body ?? null,
         signal: deadline.signal,
       });
       const headers = plainHeaders(answer.headers);
       const shopMs = Date.parse(headers['date'] ?? '');
-      if (Number.isFinite(shopMs)) this.#clockAheadMs = this.#options.clock.wallMs() - shopMs;
+      if (Number.isFinite(shopMs)) this.#clockAheadMs = clock.wallMs() - shopMs;
       const bytes = await this.#readBody(name, answer);
-      this.#waitAtLeast(this.#options.pauseAfterMs?.(headers) ?? 0);
+      this.#waitAtLeast(pauseAfterMs?.(headers) ?? 0);
       if (![200, 201].includes(answer.statusCode)) throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);
       if (value === undefined) {
         const problem = `${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
         throw new ShopApiError('unreadable', `${name}: ${problem}`);
       }
-      const problem = this.#options.problemIn?.(value) ?? null;
+      const problem = problemIn?.(value) ?? null;
       if (problem === null) return { headers, value };
       const text = this.#withoutSecrets(`${name}: ${messageText(problem.text, 200)}`);
       throw new ShopApiError(problem.kind, text, { retryAfterMs: problem.waitMs });
@@ -204,20 +196,20 @@ export class ShopHttp {
   }
 
   #failure(name: string, status: number, headers: PlainHeaders, bytes: Buffer): ShopApiError {
-    const askedMs = retryAfterMs(headers, this.#options.clock.wallMs());
+    const { clock, errorText, saysAbsent } = this.#options;
     if (status >= 300 && status < 400) {
       const problem = `${status}, a redirect, which is not followed: set rest.url to the real address of the shop`;
       return new ShopApiError('unreadable', `${name}: ${problem}`);
     }
-    const body = parseExactJson(bytes.toString('utf8', 0, 65_536));
-    const text = isJsonObject(body) ? messageText(this.#options.errorText(body), 200) : '';
-    const isAbsent = isJsonObject(body) && this.#options.saysAbsent?.(status, body) === true;
-    const message = this.#withoutSecrets(`${name}: ${status}${text === '' ? '' : ` ${text}`}`);
-    return new ShopApiError(isAbsent ? 'absent' : kindOf(status), message, { retryAfterMs: askedMs });
+    const parsed = parseExactJson(bytes.toString('utf8', 0, 65_536));
+    const body = isJsonObject(parsed) ? parsed : {};
+    const kind = saysAbsent?.(status, body) === true ? 'absent' : kindOf(status);
+    const message = this.#withoutSecrets(`${name}: ${status} ${messageText(errorText(body), 200)}`.trimEnd());
+    return new ShopApiError(kind, message, { retryAfterMs: retryAfterMs(headers, clock.wallMs()) });
   }
 
   #withoutSecrets(text: string): string {
-    return [...this.#options.secrets, this.#grantedSecret].reduce(withoutSecret, text);
+    return this.#options.secrets().reduce(withoutSecret, text);
   }
 }
 

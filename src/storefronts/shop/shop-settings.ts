@@ -12,8 +12,6 @@ import {
 } from '../../core/settings/schema-values.ts';
 import { isCronExpression } from '../../ops/schedule.ts';
 
-const secrets = z.array(z.strictObject(secretValue('the secret', 'A secret, at least 16 characters.')));
-
 /** `not_after` is one time: it is for an SKU or an order, not for a shop. */
 const { not_after: _ofSku, ...rulesOfShop } = skuRuleKeys;
 
@@ -24,7 +22,8 @@ export const shopKeys = {
     .describe(
       'The source that its orders belong to. Default: the name of the shop. It must never change, or orders would be bought again: the worker refuses another one.',
     ),
-  secrets: secrets
+  secrets: z
+    .array(z.strictObject(secretValue('the secret', 'A secret, at least 16 characters.')))
     .min(1)
     .max(10)
     .describe('The secrets that sign its webhooks. During a rotation, list the old and the new one.'),
@@ -116,13 +115,11 @@ export interface PlatformSettings<Name extends string, Shop extends ShopSettings
   readonly sharesSecrets: boolean;
   /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
   restProblem(isSet: (key: string) => boolean): string | null;
-  /**
-   * @param secretAt the secret of a dotted path within the shop's section
-   * @param scale shortens times in trials
-   */
+  /** @param scale shortens times in trials */
   resolve(section: ShopSection, secretAt: SecretAt, scale: number): Shop;
 }
 
+/** The secret of a dotted path within the section of a shop. */
 export type SecretAt = (path: string) => string | undefined;
 
 /** The key of `intake.webhook` that lists the shops of a platform. */

@@ -42,7 +42,8 @@ export class ShopifyApi implements ShopApi {
 
   constructor(rest: ShopifyRest, context: ApiContext) {
     const { access } = rest;
-    const secrets = [access.kind === 'token' ? access.token : access.clientSecret];
+    const secret = access.kind === 'token' ? access.token : access.clientSecret;
+    const secrets = (): readonly string[] => [secret, this.#granted?.token ?? ''];
     this.#http = new ShopHttp({ rest, secrets, ...context, errorText, pauseAfterMs, problemIn: graphqlProblem });
     this.#rest = rest;
     this.#clock = context.clock;
@@ -150,7 +151,6 @@ export class ShopifyApi implements ShopApi {
     const grant = grantSchema.safeParse(answer.value);
     if (!grant.success) throw new ShopApiError('unreadable', `POST ${path}: 200, but the answer has no access token`);
     const { access_token: token, expires_in: validS } = grant.data;
-    this.#http.hideInMessages(token);
     this.#granted = { token, untilMs: this.#clock.monoMs() + Number(validS ?? 3600) * 1000 - renewBeforeMs };
     return token;
   }

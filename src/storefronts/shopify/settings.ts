@@ -78,22 +78,14 @@ export const shopifySettings = {
       platform: 'shopify',
       ...resolveShop(shop, secretAt),
       writeBack: shop.write_back === undefined ? null : camelKeys(shop.write_back),
-      rest: resolveShopifyRest(shop.rest, secretAt, scale),
+      rest:
+        shop.rest === undefined ? null : { ...resolveRest(shop.rest, scale), access: accessOf(shop.rest, secretAt) },
     };
   },
 };
 
-function resolveShopifyRest(
-  read: z.infer<typeof rest> | undefined,
-  secretAt: SecretAt,
-  scale: number,
-): ShopifyRest | null {
-  if (read === undefined) return null;
+function accessOf({ client_id: clientId = '' }: z.infer<typeof rest>, secretAt: SecretAt): ShopifyAccess {
   const token = secretAt('rest.access_token');
-  const clientSecret = secretAt('rest.client_secret') ?? '';
-  const access: ShopifyAccess =
-    token === undefined
-      ? { kind: 'credentials', clientId: read.client_id ?? '', clientSecret }
-      : { kind: 'token', token };
-  return { ...resolveRest(read, scale), access };
+  if (token !== undefined) return { kind: 'token', token };
+  return { kind: 'credentials', clientId, clientSecret: secretAt('rest.client_secret') ?? '' };
 }

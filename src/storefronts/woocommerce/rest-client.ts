@@ -25,7 +25,7 @@ const refundsPerPage = 100;
 /** How often a second is read again because the list changed, before the run fails. */
 const maxRestarts = 5;
 
-/** The WooCommerce REST API v3, with the consumer key of a user who may read orders. */
+/** The WooCommerce REST API v3. */
 export class WooCommerceApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: WooCommerceRest;
@@ -33,7 +33,7 @@ export class WooCommerceApi implements ShopApi {
 
   constructor(rest: WooCommerceRest, context: ApiContext) {
     const secrets = [rest.consumerKey, rest.consumerSecret];
-    this.#http = new ShopHttp({ rest, secrets, ...context, errorText, saysAbsent });
+    this.#http = new ShopHttp({ rest, secrets: () => secrets, ...context, errorText, saysAbsent });
     this.#rest = rest;
     const credentials = Buffer.from(secrets.join(':')).toString('base64');
     this.#headers = { authorization: `Basic ${credentials}` };
@@ -213,21 +213,19 @@ class WooCommerceOrderList implements OrderList {
     // The last time of an unsorted page says nothing about the rest of the list, so that list continues by offset.
     this.#isSorted &&= isSorted(orders);
     const nextMs = (last?.modifiedMs ?? 0) - 1000;
-    if (this.#isSorted && nextMs > this.#afterMs) {
-      this.#afterMs = nextMs;
-      this.#offset = 0;
-      this.#expectedFirst = null;
-      return;
-    }
+    if (this.#isSorted && nextMs > this.#afterMs) return this.#beginAfter(nextMs);
     this.#offset += Math.max(1, orders.length - 1);
     this.#expectedFirst = orders.length > 1 ? (last?.id ?? null) : null;
   }
 
   #restart(): void {
     this.#restarts += 1;
-    if (this.#restarts > maxRestarts) {
-      throw new ShopApiError('changed', 'the list of orders changes faster than it can be read');
-    }
+    if (this.#restarts <= maxRestarts) return this.#beginAfter(this.#afterMs);
+    throw new ShopApiError('changed', 'the list of orders changes faster than it can be read');
+  }
+
+  #beginAfter(ms: number): void {
+    this.#afterMs = ms;
     this.#offset = 0;
     this.#expectedFirst = null;
   }

@@ -31,7 +31,7 @@ it('a shop that wants no calls for a second gets none, also after a call that is
       bodyBytes: 1_048_576,
       timeouts: { connectMs: 60_000, totalMs: 60_000 },
     },
-    secrets: [],
+    secrets: () => [],
     errorText: () => '',
   });
   onTestFinished(async () => {

@@ -2,7 +2,7 @@ import type { CommandSettings } from '../admin/perform-command.ts';
 import type { Config } from '../config/config.ts';
 import type { CallingCommand, CommandResult } from '../core/operator/operator-command.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
-import { checkApi } from '../submit/check-api.ts';
+import { checkApi } from '../submit/probes.ts';
 import { readCatalogue } from '../submit/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import type { Submission } from './worker-deps.ts';

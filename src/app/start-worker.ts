@@ -11,8 +11,7 @@ import { Loop } from '../ops/loop.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
 import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
-import { ApiClock } from '../submit/api-clock.ts';
-import { ApiClockCheck } from '../submit/api-clock-check.ts';
+import { ApiClock, apiClockCheck } from '../submit/api-clock.ts';
 import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
@@ -231,7 +230,7 @@ async function startBackground(
   const follower = new ClockFollower({ store, clock, logger, onStep });
   await life.push('clock follower', () => follower.stop());
   follower.start();
-  const check = new ApiClockCheck(submission);
+  const check = apiClockCheck(submission);
   await life.push('API clock check', () => check.stop());
   check.start();
   const jobs = nightlyJobs(deps, parts);

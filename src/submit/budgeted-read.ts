@@ -1,5 +1,7 @@
 import type { Clock } from '../core/clock.ts';
-import type { Outcome } from '../core/answers/outcome.ts';
+import type { LookupOutcome, Outcome } from '../core/answers/outcome.ts';
+import type { Family } from '../core/order/purchase.ts';
+import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
 import { denialOf, type Settlement } from '../core/decision/settlement.ts';
 import { unansweredRows } from '../core/scopes/evidence.ts';
 import { keyScope } from '../core/scopes/scope.ts';
@@ -10,6 +12,7 @@ import type { KeyBackOff } from '../store/submission/budget.ts';
 import type { BudgetGate, CallKind } from './budget-gate.ts';
 import type { Pauses } from './pauses.ts';
 import type { BudgetLimits } from './settings.ts';
+import type { WholesalePort } from './wholesale-port.ts';
 
 /** The dependencies of every call on the budget. */
 export interface CallDeps {
@@ -82,6 +85,12 @@ export function pauseIfDenied(deps: CallDeps, key: CallKey, denial: Settlement['
   return { scope, reason, message, openedBy: 'worker', probeAtMs };
 }
 
+interface BudgetedAnswer<T> {
+  readonly answer: T;
+  /** The key has another value now: the answer says nothing about it. */
+  readonly isKeyReplaced: boolean;
+}
+
 /**
  * Makes one call that reads and belongs to no attempt: takes a slot, calls, settles the slot, backs off after a 429 and
  * pauses what the API denied, because what denies a read also denies orders.
@@ -93,7 +102,7 @@ export async function budgetedRead<T>(
   deps: CallDeps,
   read: { call: (keyValue: string) => Promise<T>; outcomeOf: (answer: T) => Outcome | null },
   takeSlot: () => string | null = () => deps.gate.tryTake('read'),
-): Promise<{ answer: T; isKeyReplaced: boolean } | null> {
+): Promise<BudgetedAnswer<T> | null> {
   const { store, gate, clock, pauses } = deps;
   const key = callKey(deps, takeSlot());
   if (key === null) return null;
@@ -119,4 +128,54 @@ export async function budgetedRead<T>(
     if (pause !== null) await pauses.refresh();
   }
   return { answer, isKeyReplaced: deps.keyValue(key.name) !== key.value };
+}
+
+export interface ProbeDeps extends CallDeps {
+  readonly wholesale: Pick<WholesalePort, 'probe'>;
+}
+
+/** Asks one small question that spends nothing. @param keyName the key to ask with, also a paused one; default: any */
+export function budgetedProbe(
+  deps: ProbeDeps,
+  question: ProbeQuestion,
+  signal: AbortSignal,
+  keyName?: string,
+): Promise<BudgetedAnswer<Probe> | null> {
+  const { gate, wholesale } = deps;
+  return budgetedRead(
+    deps,
+    { call: (keyValue) => wholesale.probe({ question, keyValue, signal }), outcomeOf: ({ outcome }) => outcome },
+    keyName === undefined ? undefined : () => gate.takeForProbe(keyName),
+  );
+}
+
+/** Looks up an order by its reference, without an attempt of its own. */
+export function budgetedLookup(
+  deps: CallDeps & { readonly wholesale: Pick<WholesalePort, 'lookUp'> },
+  { family, reference }: { readonly family: Family; readonly reference: string },
+  signal: AbortSignal,
+): Promise<BudgetedAnswer<LookupOutcome> | null> {
+  const question = { family, key: reference, expectReference: reference, signal };
+  return budgetedRead(deps, {
+    call: (keyValue) => deps.wholesale.lookUp({ ...question, keyValue }),
+    outcomeOf: (lookup) => (lookup.kind === 'failed' ? lookup.outcome : null),
+  });
+}
+
+/** How often a slot is tried to get while the budget is used up. */
+const slotRetryMs = 250;
+
+/** Repeats a read until a slot is free for it; null when none was in time. */
+export async function readWhenFree<T>(
+  clock: Clock,
+  read: () => Promise<BudgetedAnswer<T> | null>,
+  untilMono: number,
+  signal: AbortSignal,
+): Promise<T | null> {
+  for (;;) {
+    const done = await read();
+    if (done !== null) return done.answer;
+    if (signal.aborted || clock.monoMs() >= untilMono) return null;
+    await clock.sleep(slotRetryMs, signal);
+  }
 }

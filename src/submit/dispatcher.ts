@@ -7,7 +7,7 @@ import { takeKey, type CallKey } from './budgeted-read.ts';
 import type { OlderCopyCheck } from './older-copy-check.ts';
 import { DiskGuard, isDiskFull, repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
 import { endWithin } from '../ops/deadline.ts';
-import { probeDuePauses } from './probe-pauses.ts';
+import { probeDuePauses } from './probes.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { Loop } from '../ops/loop.ts';
 import { usualSendingReserveBytes, type SubmitSettings } from './settings.ts';

@@ -9,7 +9,7 @@ import {
 } from '../core/order/purchase.ts';
 import type { Store } from '../store/store.ts';
 import type { LookupProof } from '../store/submission/lookup-proofs.ts';
-import { budgetedRead, type CallDeps } from './budgeted-read.ts';
+import { budgetedLookup, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 /** When a lookup is tried again that did not find what was surely bought. */
@@ -75,11 +75,7 @@ export class LookupCheck {
       if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0)) continue;
       const reference = await store.submission.lookups.boughtReference(kind);
       if (reference === null) continue;
-      const question = { family, key: reference, expectReference: reference, ordered: null, signal };
-      const read = await budgetedRead(deps, {
-        call: (keyValue) => wholesale.lookUp({ ...question, keyValue }),
-        outcomeOf: (lookup) => (lookup.kind === 'failed' ? lookup.outcome : null),
-      });
+      const read = await budgetedLookup(deps, { family, reference }, signal);
       if (read === null) return;
       const isMissingTopup = read.answer.kind === 'absent' && kind === 'esim_topup';
       this.#notBefore.set(kind, now + (isMissingTopup ? topupRetryMs : retryMs));

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { familyOf } from '../core/order/purchase.ts';
-import { budgetedRead, type CallDeps } from './budgeted-read.ts';
+import { budgetedLookup, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 interface CheckDeps extends CallDeps {
@@ -44,12 +44,8 @@ export class OlderCopyCheck {
       this.#isOver = true;
       return;
     }
-    const { reference, operation } = entry;
-    const question = { family: familyOf(operation), key: reference, expectReference: reference, ordered: null, signal };
-    const read = await budgetedRead(deps, {
-      call: (keyValue) => wholesale.lookUp({ ...question, keyValue }),
-      outcomeOf: (lookup) => (lookup.kind === 'failed' ? lookup.outcome : null),
-    });
+    const { reference } = entry;
+    const read = await budgetedLookup(deps, { family: familyOf(entry.operation), reference }, signal);
     if (read === null) return;
     // An answer that does not show the reference may be about any order.
     if (read.answer.kind === 'found' && read.answer.answer.reference === reference) {

@@ -20,32 +20,25 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        '  outcomeUnknown: resolve,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A rejection that both',
-        '  outcomeUnknown: reject,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A rejection that both',
+        'rejectionOfPurchase = row(reject, resolve, review, review)',
+        'rejectionOfPurchase = row(reject, reject, review, review)',
       ],
     ],
   },
   {
     name: '402 after an ambiguous attempt is believed',
     file: table,
-    changes: [
-      [
-        "schedule: 'balance' },\n    outcomeUnknown: resolve,",
-        "schedule: 'balance' },\n    outcomeUnknown: { verdict: 'wait', schedule: 'balance' },",
-      ],
-    ],
+    changes: [["row(waitFor('balance'), resolve,", "row(waitFor('balance'), waitFor('balance'),"]],
   },
   {
     name: '409 out_of_stock after an ambiguous attempt is believed',
     file: table,
-    changes: [
-      ["schedule: 'stock' },\n    outcomeUnknown: resolve,", "schedule: 'stock' },\n    outcomeUnknown: reject,"],
-    ],
+    changes: [["row(waitFor('stock'), resolve,", "row(waitFor('stock'), reject,"]],
   },
   {
     name: '409 after an ambiguous cancel counts as a rejection',
     file: table,
-    changes: [["cancelOutcomeUnknown: { verdict: 'resolve', schedule: 'cancel' }", 'cancelOutcomeUnknown: reject']],
+    changes: [["waitFor('cancel'), { ...resolve, schedule: 'cancel' })", "waitFor('cancel'), reject)"]],
   },
   {
     name: 'any lookup after an ambiguous cancel confirms the cancel',
@@ -72,7 +65,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a redirect counts as not processed',
     file: table,
-    changes: [["clean: { ...unknown, pause: 'account' },", "clean: { ...again, pause: 'account' },"]],
+    changes: [
+      ["redirect: row(\n    { ...unknown, pause: 'account' },", "redirect: row(\n    { ...again, pause: 'account' },"],
+    ],
   },
   {
     name: 'the 404 of a proxy is the API saying not_found',
@@ -134,16 +129,18 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a timeout counts as not processed',
     file: table,
-    changes: [["clean: { verdict: 'unknown', schedule: 'slow' }", "clean: { verdict: 'again', schedule: 'slow' }"]],
+    changes: [
+      [
+        "headers_timeout: ambiguousThen('slow')",
+        "headers_timeout: { ...ambiguousThen('slow'), clean: { ...again, schedule: 'slow' } }",
+      ],
+    ],
   },
   {
     name: 'a call found open at the start counts as not sent',
     file: table,
     changes: [
-      [
-        "  crashed: {\n    clean: { verdict: 'unknown', schedule: 'now' }",
-        "  crashed: {\n    clean: { verdict: 'again', schedule: 'now' }",
-      ],
+      ["crashed: ambiguousThen('now')", "crashed: { ...ambiguousThen('now'), clean: { ...again, schedule: 'now' } }"],
     ],
   },
   {

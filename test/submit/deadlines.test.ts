@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { withoutAnswer } from '../../src/core/answers/outcome.ts';
 import { ContinuousClock } from '../../src/ops/system-clock.ts';
-import { ApiClock } from '../../src/submit/api-clock.ts';
-import { ApiClockCheck } from '../../src/submit/api-clock-check.ts';
+import { ApiClock, apiClockCheck } from '../../src/submit/api-clock.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
@@ -98,7 +97,7 @@ class World {
       await dispatcher.pausesChanged();
     };
     const follower = new ClockFollower({ store, clock, logger, onStep });
-    const check = new ApiClockCheck(submission);
+    const check = apiClockCheck(submission);
     await follower.catchUp();
     follower.start();
     check.start();

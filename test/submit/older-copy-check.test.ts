@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type LookupOutcome } from '../../src/core/answers/outcome.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
-import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
+import { probeDuePauses } from '../../src/submit/probes.ts';
 import { OlderCopyCheck } from '../../src/submit/older-copy-check.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
 import { answer, line, Outbox } from '../support/outbox.ts';

@@ -4,7 +4,7 @@ import { withoutAnswer } from '../../src/core/answers/outcome.ts';
 import type { ProbeQuestion } from '../../src/core/scopes/probe.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
-import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
+import { probeDuePauses } from '../../src/submit/probes.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
 import { Outbox } from '../support/outbox.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type Outcome } from '../../src/core/answers/outcome.ts';
 import { Attempt, type AttemptDeps } from '../../src/submit/attempt.ts';
 import { takeKey } from '../../src/submit/budgeted-read.ts';
-import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
+import { probeDuePauses } from '../../src/submit/probes.ts';
 import { readCatalogue } from '../../src/submit/read-catalogue.ts';
 import type { Destination, Plan, Product } from '../../src/wholesale/catalogue/catalogue-item.ts';
 import { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
@@ -68,7 +68,7 @@ async function readPage(deps: AttemptDeps): Promise<void> {
   });
   const walk = <T>() => new CatalogueWalk<T>({ path: '/products', paging, origin: 'http://api', basePath: '', fetch });
   const wholesale = { products: walk<Product>, destinations: walk<Destination>, plans: walk<Plan> };
-  await readCatalogue({ ...deps, wholesale }, { variants: ['steam-10'], plans: [], withinMs: 500 });
+  await readCatalogue({ ...deps, wholesale }, { variants: ['steam-10'], plans: [], withinMs: 500, signal });
 }
 
 async function lookUpEntry(deps: AttemptDeps): Promise<void> {

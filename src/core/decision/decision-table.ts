@@ -42,60 +42,47 @@ const resolve: Cell = { verdict: 'resolve', schedule: 'standard' };
 const unknown: Cell = { verdict: 'unknown', schedule: 'standard' };
 const unknownCancel: Cell = { verdict: 'unknown', schedule: 'cancel' };
 const again: Cell = { verdict: 'again', schedule: 'standard' };
+const waitFor = (schedule: ScheduleName): Cell => ({ verdict: 'wait', schedule });
 
-const everywhere = (cell: Cell): Record<Column, Cell> => ({
-  clean: cell,
-  outcomeUnknown: cell,
-  cancelClean: cell,
-  cancelOutcomeUnknown: cell,
+type Row = Readonly<Record<Column, Cell>>;
+const row = (clean: Cell, outcomeUnknown: Cell, cancelClean: Cell, cancelOutcomeUnknown: Cell): Row => ({
+  clean,
+  outcomeUnknown,
+  cancelClean,
+  cancelOutcomeUnknown,
 });
+const everywhere = (cell: Cell): Row => row(cell, cell, cell, cell);
 /** Perhaps processed, whatever was known before. */
-const ambiguous: Record<Column, Cell> = {
-  clean: unknown,
-  outcomeUnknown: unknown,
-  cancelClean: unknownCancel,
-  cancelOutcomeUnknown: unknownCancel,
-};
+const ambiguous = row(unknown, unknown, unknownCancel, unknownCancel);
+const ambiguousThen = (schedule: ScheduleName): Row =>
+  row({ ...unknown, schedule }, { ...unknown, schedule }, unknownCancel, unknownCancel);
 /** A rejection of a buying call that a cancel should never get. */
-const rejectionOfPurchase: Record<Column, Cell> = {
-  clean: reject,
-  outcomeUnknown: resolve,
-  cancelClean: review,
-  cancelOutcomeUnknown: review,
-};
+const rejectionOfPurchase = row(reject, resolve, review, review);
 /** A rejection that both a purchase and a cancel may get; after an ambiguous cancel it proves nothing. */
-const rejectionOfAny: Record<Column, Cell> = {
-  clean: reject,
-  outcomeUnknown: resolve,
-  cancelClean: reject,
-  cancelOutcomeUnknown: review,
-};
+const rejectionOfAny = row(reject, resolve, reject, review);
+/** A refusal to which Spec 7 gives no meaning here. */
+const unexpected = row(review, resolve, review, review);
 
 /**
  * The consequence of each outcome. After an ambiguous attempt no 4xx proves absence, because the success of that attempt may
  * have caused it. There is no default that leads to `reject`.
  */
-export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, Cell>>>> = {
+export const decisionTable: Readonly<Record<OutcomeRow, Row>> = {
   accepted: everywhere(settle),
   answer_mismatch: everywhere(review),
   unreadable_success: ambiguous,
-  redirect: {
-    clean: { ...unknown, pause: 'account' },
-    outcomeUnknown: { ...unknown, pause: 'account' },
-    cancelClean: { ...unknownCancel, pause: 'account' },
-    cancelOutcomeUnknown: { ...unknownCancel, pause: 'account' },
-  },
+  redirect: row(
+    { ...unknown, pause: 'account' },
+    { ...unknown, pause: 'account' },
+    { ...unknownCancel, pause: 'account' },
+    { ...unknownCancel, pause: 'account' },
+  ),
   invalid_key: everywhere({ ...again, pause: 'key' }),
   account_not_allowed: everywhere({ ...again, pause: 'account' }),
   ip_not_allowed: everywhere({ ...again, pause: 'key' }),
   not_found: rejectionOfAny,
-  not_found_unexpected: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
-  insufficient_balance: {
-    clean: { verdict: 'wait', schedule: 'balance' },
-    outcomeUnknown: resolve,
-    cancelClean: review,
-    cancelOutcomeUnknown: review,
-  },
+  not_found_unexpected: unexpected,
+  insufficient_balance: row(waitFor('balance'), resolve, review, review),
   reference_in_use: everywhere(review),
   currency_unavailable: rejectionOfPurchase,
   invalid_request: rejectionOfAny,
@@ -103,25 +90,15 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   rate_limited: everywhere({ verdict: 'again', schedule: 'rate_limit' }),
   api_disabled: everywhere({ ...again, pause: 'account' }),
   invalid_variant: rejectionOfPurchase,
-  out_of_stock: {
-    clean: { verdict: 'wait', schedule: 'stock' },
-    outcomeUnknown: resolve,
-    cancelClean: review,
-    cancelOutcomeUnknown: review,
-  },
+  out_of_stock: row(waitFor('stock'), resolve, review, review),
   limit_exceeded: rejectionOfPurchase,
   not_api_sellable: rejectionOfPurchase,
   plan_unknown: rejectionOfPurchase,
   plan_unorderable: rejectionOfPurchase,
   topup_not_allowed: rejectionOfPurchase,
-  not_cancellable: {
-    clean: review,
-    outcomeUnknown: review,
-    cancelClean: { verdict: 'wait', schedule: 'cancel' },
-    cancelOutcomeUnknown: { verdict: 'resolve', schedule: 'cancel' },
-  },
-  unlisted_code: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
-  code_out_of_place: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
+  not_cancellable: row(review, review, waitFor('cancel'), { ...resolve, schedule: 'cancel' }),
+  unlisted_code: unexpected,
+  code_out_of_place: unexpected,
   foreign_refusal: ambiguous,
   server_error: ambiguous,
   foreign_server_error: ambiguous,
@@ -132,24 +109,9 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   local_resource: everywhere(again),
   local_defect: everywhere(again),
   dropped: ambiguous,
-  headers_timeout: {
-    clean: { verdict: 'unknown', schedule: 'slow' },
-    outcomeUnknown: { verdict: 'unknown', schedule: 'slow' },
-    cancelClean: unknownCancel,
-    cancelOutcomeUnknown: unknownCancel,
-  },
+  headers_timeout: ambiguousThen('slow'),
   cut_answer: ambiguous,
   deadline: ambiguous,
-  shutdown: {
-    clean: { verdict: 'unknown', schedule: 'now' },
-    outcomeUnknown: { verdict: 'unknown', schedule: 'now' },
-    cancelClean: unknownCancel,
-    cancelOutcomeUnknown: unknownCancel,
-  },
-  crashed: {
-    clean: { verdict: 'unknown', schedule: 'now' },
-    outcomeUnknown: { verdict: 'unknown', schedule: 'now' },
-    cancelClean: unknownCancel,
-    cancelOutcomeUnknown: unknownCancel,
-  },
+  shutdown: ambiguousThen('now'),
+  crashed: ambiguousThen('now'),
 };

@@ -14,57 +14,37 @@ const both: readonly Family[] = ['gift_card', 'esim'];
 const giftCards: readonly Family[] = ['gift_card'];
 const esims: readonly Family[] = ['esim'];
 
+const listed = (http: number, code: string | null, families: readonly Family[], action: string): WholesaleErrorRow => ({
+  http,
+  code,
+  families,
+  action,
+});
+const otherPlan = "Read `message`; refresh the destination's plans; order again with a new reference.";
+const otherServer = "Add the server's address to the key or call from an allowed server.";
+const notCancelled = 'Read `message`. Only the "could not check" case is worth a retry, after about a minute.';
+
 /** The 19 rows of Spec 7. */
 export const wholesaleErrors: readonly WholesaleErrorRow[] = [
-  { http: 401, code: 'invalid_key', families: both, action: 'Check the header; create a new key if needed.' },
-  { http: 403, code: 'account_not_allowed', families: both, action: 'Contact the operator.' },
-  {
-    http: 403,
-    code: 'ip_not_allowed',
-    families: both,
-    action: "Add the server's address to the key or call from an allowed server.",
-  },
-  { http: 404, code: 'not_found', families: both, action: 'Check the value and the family.' },
-  { http: 402, code: 'insufficient_balance', families: both, action: 'Add balance or charge the other balance.' },
-  { http: 409, code: 'reference_in_use', families: both, action: 'Use a new reference.' },
-  { http: 422, code: 'currency_unavailable', families: both, action: 'Charge the other balance.' },
-  { http: 422, code: 'invalid_request', families: both, action: 'Read `message`.' },
-  { http: 422, code: 'order_refused', families: both, action: 'Read `message`.' },
-  { http: 429, code: null, families: both, action: 'Wait a few seconds, retry.' },
-  { http: 503, code: 'api_disabled', families: both, action: 'Retry later.' },
-  { http: 404, code: 'invalid_variant', families: giftCards, action: 'Refresh the copy of `/products`.' },
-  { http: 409, code: 'out_of_stock', families: giftCards, action: 'Order fewer or try later.' },
-  {
-    http: 422,
-    code: 'limit_exceeded',
-    families: giftCards,
-    action: 'Split into several orders, each with its own reference.',
-  },
-  { http: 422, code: 'not_api_sellable', families: giftCards, action: 'Order it on the website.' },
-  {
-    http: 404,
-    code: 'invalid_plan',
-    families: esims,
-    action: "Read `message`; refresh the destination's plans; order again with a new reference.",
-  },
-  {
-    http: 422,
-    code: 'invalid_plan',
-    families: esims,
-    action: "Read `message`; refresh the destination's plans; order again with a new reference.",
-  },
-  {
-    http: 422,
-    code: 'topup_not_allowed',
-    families: esims,
-    action: 'Choose a plan from `GET /esim/esims/{iccid}/topups`.',
-  },
-  {
-    http: 409,
-    code: 'not_cancellable',
-    families: esims,
-    action: 'Read `message`. Only the "could not check" case is worth a retry, after about a minute.',
-  },
+  listed(401, 'invalid_key', both, 'Check the header; create a new key if needed.'),
+  listed(403, 'account_not_allowed', both, 'Contact the operator.'),
+  listed(403, 'ip_not_allowed', both, otherServer),
+  listed(404, 'not_found', both, 'Check the value and the family.'),
+  listed(402, 'insufficient_balance', both, 'Add balance or charge the other balance.'),
+  listed(409, 'reference_in_use', both, 'Use a new reference.'),
+  listed(422, 'currency_unavailable', both, 'Charge the other balance.'),
+  listed(422, 'invalid_request', both, 'Read `message`.'),
+  listed(422, 'order_refused', both, 'Read `message`.'),
+  listed(429, null, both, 'Wait a few seconds, retry.'),
+  listed(503, 'api_disabled', both, 'Retry later.'),
+  listed(404, 'invalid_variant', giftCards, 'Refresh the copy of `/products`.'),
+  listed(409, 'out_of_stock', giftCards, 'Order fewer or try later.'),
+  listed(422, 'limit_exceeded', giftCards, 'Split into several orders, each with its own reference.'),
+  listed(422, 'not_api_sellable', giftCards, 'Order it on the website.'),
+  listed(404, 'invalid_plan', esims, otherPlan),
+  listed(422, 'invalid_plan', esims, otherPlan),
+  listed(422, 'topup_not_allowed', esims, 'Choose a plan from `GET /esim/esims/{iccid}/topups`.'),
+  listed(409, 'not_cancellable', esims, notCancelled),
 ];
 
 /** The specification's advice about a code; null for a code that it does not list. */

@@ -17,142 +17,88 @@ export const attentionActions = {
 } as const;
 export type AttentionAction = keyof typeof attentionActions;
 
-/** A sentence in which actions are named. */
-interface Advice {
+/** The part that waits until a row is gone, and a sentence for people in which actions are named. */
+interface Meaning {
+  /** Null: the scope of the row says that. */
+  readonly holdsUp: string | null;
   readonly texts: readonly string[];
   /** One stands after each text but the last. */
   readonly actions: readonly AttentionAction[];
 }
 
-const advice = (texts: TemplateStringsArray, ...actions: readonly AttentionAction[]): Advice => ({ texts, actions });
-
-interface Meaning {
-  /** The part that waits until the row is gone; null: its scope says that. */
-  readonly holdsUp: string | null;
-  readonly whatToDo: Advice;
-}
-
-const thisLine = 'this line';
-const notBought: Meaning = {
-  holdsUp: 'this line: its customer gets nothing',
-  whatToDo: advice`correct its cause and order it again with ${'reorder'} (after a correction of the SKU map with ${'remap'}), or refund it in the shop, then end it with ${'ack'}`,
-};
-const csvOfFile = 'the CSV with the results of this order file; each order has its result in a file of its own';
+const holding =
+  (stopped: string | null) =>
+  (texts: TemplateStringsArray, ...actions: readonly AttentionAction[]): Meaning => ({
+    holdsUp: stopped,
+    texts,
+    actions,
+  });
+const line = holding('this line');
+const itsScope = holding(null);
+const csv = holding('the CSV with the results of this order file; each order has its result in a file of its own');
+const notBought = holding(
+  'this line: its customer gets nothing',
+)`correct its cause and order it again with ${'reorder'} (after a correction of the SKU map with ${'remap'}), or refund it in the shop, then end it with ${'ack'}`;
 
 /**
  * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and what that means for people.
  * The only place with these sentences: the command line, the pages, alerts and docs/review.md take them from here.
  */
 export const attentionReasons = {
-  needs_review: {
-    holdsUp: thisLine,
-    whatToDo: advice`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
-  },
-  held: {
-    holdsUp: thisLine,
-    whatToDo: advice`release it with ${'release'}, or end it with ${'cancel'}`,
-  },
-  held_by_shop: {
-    holdsUp: thisLine,
-    whatToDo: advice`it is released when the shop shows its order as paid again; ${'release'} buys it without that`,
-  },
-  held_as_same_line: {
-    holdsUp: thisLine,
-    whatToDo: advice`decide with ${'same'} or ${'another'} whether both lines are one purchase`,
-  },
-  outcome_unknown: {
-    holdsUp: 'this line, and with another one like it its product',
-    whatToDo: advice`the worker looks it up by itself; ${'show'} has its attempts, ${'retry'} looks it up at once`,
-  },
-  older_copy: {
-    holdsUp: 'orders that came in after the copy was made: they are missing',
-    whatToDo: advice`have the shops send them again, as docs/operating.md says under Restore; the row ends by itself`,
-  },
-  paused_by_person: {
-    holdsUp: null,
-    whatToDo: advice`resume it with ${'resume'}`,
-  },
-  connector_unproven: {
-    holdsUp: null,
-    whatToDo: advice`compare \`wire\` with the answers in ${'show'}; if the mapping is right, ${'resume'}`,
-  },
-  api_unreachable: {
-    holdsUp: null,
-    whatToDo: advice`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
-  },
-  paused: {
-    holdsUp: null,
-    whatToDo: advice`repair its cause: the worker tries again by itself, or at once after ${'resume'}`,
-  },
-  sink_paused: {
-    holdsUp: 'the results for this sink; nothing else',
-    whatToDo: advice`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,
-  },
-  awaits_read_back: {
-    holdsUp: 'this order',
-    whatToDo: advice`check the keys of the shop's API, then read it back with ${'reconcile'}`,
-  },
-  awaits_recheck: {
-    holdsUp: 'the lines of this order that were not sent',
-    whatToDo: advice`repair the way to the shop's API: the worker tries again by itself; if nobody wants the order any more, end it with ${'cancel'}`,
-  },
-  file_refused: {
-    holdsUp: 'every line of the file',
-    whatToDo: advice`correct the file and send it again, then end it with ${'ack'}`,
-  },
-  result_given_up: {
-    holdsUp: 'the result of this order: the shop does not have it',
-    whatToDo: advice`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
-  },
-  csv_given_up: {
-    holdsUp: csvOfFile,
-    whatToDo: advice`read the results of its orders, or send the file again, which buys nothing twice; then end it with ${'ack'}`,
-  },
-  csv_not_written: {
-    holdsUp: csvOfFile,
-    whatToDo: advice`repair the folder of results: the worker tries again by itself, at least every five minutes`,
-  },
+  needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
+  held: line`release it with ${'release'}, or end it with ${'cancel'}`,
+  held_by_shop: line`it is released when the shop shows its order as paid again; ${'release'} buys it without that`,
+  held_as_same_line: line`decide with ${'same'} or ${'another'} whether both lines are one purchase`,
+  outcome_unknown: holding(
+    'this line, and with another one like it its product',
+  )`the worker looks it up by itself; ${'show'} has its attempts, ${'retry'} looks it up at once`,
+  older_copy: holding(
+    'orders that came in after the copy was made: they are missing',
+  )`have the shops send them again, as docs/operating.md says under Restore; the row ends by itself`,
+  paused_by_person: itsScope`resume it with ${'resume'}`,
+  connector_unproven: itsScope`compare \`wire\` with the answers in ${'show'}; if the mapping is right, ${'resume'}`,
+  api_unreachable: itsScope`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
+  paused: itsScope`repair its cause: the worker tries again by itself, or at once after ${'resume'}`,
+  sink_paused: holding(
+    'the results for this sink; nothing else',
+  )`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,
+  awaits_read_back: holding('this order')`check the keys of the shop's API, then read it back with ${'reconcile'}`,
+  awaits_recheck: holding(
+    'the lines of this order that were not sent',
+  )`repair the way to the shop's API: the worker tries again by itself; if nobody wants the order any more, end it with ${'cancel'}`,
+  file_refused: holding('every line of the file')`correct the file and send it again, then end it with ${'ack'}`,
+  result_given_up: holding(
+    'the result of this order: the shop does not have it',
+  )`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
+  csv_given_up: csv`read the results of its orders, or send the file again, which buys nothing twice; then end it with ${'ack'}`,
+  csv_not_written: csv`repair the folder of results: the worker tries again by itself, at least every five minutes`,
   rejected: notBought,
   expired: notBought,
-  units_missing: {
-    holdsUp: 'this line: its customer waits for the units',
-    whatToDo: advice`enter the units with ${'enter_units'}; or give them to the customer by hand, then end it with ${'ack'}`,
-  },
-  line_refused: {
-    holdsUp: thisLine,
-    whatToDo: advice`correct the line and send it again, or end it with ${'ack'}`,
-  },
-  other_content: {
-    holdsUp: 'nothing: what was accepted first counts',
-    whatToDo: advice`compare both contents in ${'show'}, then end it with ${'ack'}`,
-  },
-  sku_unknown: {
-    holdsUp: thisLine,
-    whatToDo: advice`correct the SKU map and order it with ${'remap'}, or end it with ${'ack'}`,
-  },
-  changed_in_shop: {
-    holdsUp: thisLine,
-    whatToDo: advice`look at the order in the shop and decide what becomes of it, then end it with ${'ack'}`,
-  },
-  waits_long: {
-    holdsUp: thisLine,
-    whatToDo: advice`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
-  },
-} as const satisfies Readonly<Record<string, Meaning>>;
+  units_missing: holding(
+    'this line: its customer waits for the units',
+  )`enter the units with ${'enter_units'}; or give them to the customer by hand, then end it with ${'ack'}`,
+  line_refused: line`correct the line and send it again, or end it with ${'ack'}`,
+  other_content: holding(
+    'nothing: what was accepted first counts',
+  )`compare both contents in ${'show'}, then end it with ${'ack'}`,
+  sku_unknown: line`correct the SKU map and order it with ${'remap'}, or end it with ${'ack'}`,
+  changed_in_shop: line`look at the order in the shop and decide what becomes of it, then end it with ${'ack'}`,
+  waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
+} satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;
 
 const asCommand = (action: AttentionAction): string => `\`${attentionActions[action]}\``;
 
 /** The advice for a row. @param nameOf how an action is named; by default as its command */
 export function whatToDo(reason: AttentionReason, nameOf = asCommand): string {
-  const { texts, actions } = attentionReasons[reason].whatToDo;
+  const { texts, actions } = attentionReasons[reason];
   return texts.map((text, index) => [text, ...actions.slice(index, index + 1).map(nameOf)].join('')).join('');
 }
 
 /** The part that waits until a row is gone. @param scope the paused scope */
 export function holdsUp(reason: AttentionReason, scope: string | null): string {
-  const meaning: Meaning = attentionReasons[reason];
-  if (meaning.holdsUp !== null) return meaning.holdsUp;
+  const { holdsUp: held } = attentionReasons[reason];
+  if (held !== null) return held;
   if (scope === 'account') return 'everything that is to be sent';
   if (scope === 'family:gift_card') return 'gift card orders';
   if (scope === 'family:esim') return 'eSIM orders';

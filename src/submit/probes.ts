@@ -1,0 +1,81 @@
+import { olderCopyPause } from '../core/decision/after-loss.ts';
+import type { CommandResult } from '../core/operator/operator-command.ts';
+import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
+import { scopeFrom } from '../core/scopes/scope.ts';
+import type { Pause } from '../store/submission/pauses.ts';
+import { budgetedProbe, readWhenFree, type ProbeDeps } from './budgeted-read.ts';
+import type { WholesalePort } from './wholesale-port.ts';
+
+interface PauseProbeDeps extends ProbeDeps {
+  readonly wholesale: Pick<WholesalePort, 'probe' | 'canLookUp'>;
+}
+
+/**
+ * Probes every paused scope that is due for it.
+ * @param onChange called after each scope that was probed
+ */
+export async function probeDuePauses(
+  deps: PauseProbeDeps,
+  options: { signal: AbortSignal; onChange: () => void },
+): Promise<void> {
+  const { pauses } = deps;
+  for (const pause of pauses.toProbe()) {
+    if (pause.reason === olderCopyPause) {
+      await pauses.release(pause, 'the calls of the lost outbox have come to their end');
+      options.onChange();
+      continue;
+    }
+    const read = await askFor(deps, pause, options.signal);
+    // An answer to the old value of a key decides nothing: the scope stays due.
+    if (read === null || read.isKeyReplaced) continue;
+    await pauses.judgeProbe(pause, read.answer);
+    options.onChange();
+  }
+}
+
+/** Asks whether the API answers. Null: no slot was free, and nothing was asked. */
+async function askFor(deps: PauseProbeDeps, pause: Pause, signal: AbortSignal): ReturnType<typeof budgetedProbe> {
+  const { wholesale, pauses } = deps;
+  const scope = scopeFrom(pause.scope);
+  const keyName = scope?.kind === 'key' ? scope.name : undefined;
+  const ask = (question: ProbeQuestion) => budgetedProbe(deps, question, signal, keyName);
+  const canLookUp = wholesale.canLookUp('gift_card') || wholesale.canLookUp('esim');
+  // Without a slot for the second question, the first answer counts. So each question is the first one by turns.
+  const startsWithProducts = !canLookUp || pauses.unclearProbes(pause.scope) % 2 === 1;
+  const first = await ask(startsWithProducts ? 'products' : 'lookup');
+  if (first?.answer.verdict !== 'cannot_tell' || !canLookUp) return first;
+  return (await ask(startsWithProducts ? 'lookup' : 'products')) ?? first;
+}
+
+type KeyCheck = Extract<CommandResult, { kind: 'api' }>['keys'][number];
+
+/**
+ * Asks the API with each key whether it answers and accepts the key: one small read on the budget, two where the first cannot
+ * tell. Spends no money, and never throws because of an answer.
+ * @param asked.withinMs how long slots are waited for in all
+ */
+export async function checkApi(
+  deps: ProbeDeps,
+  asked: { keys: readonly string[]; withinMs: number; signal: AbortSignal },
+): Promise<readonly KeyCheck[]> {
+  const { store, clock } = deps;
+  // Nobody knows what a lost outbox left of the budget.
+  const lost = (await store.submission.pauses.all()).find(({ reason }) => reason === olderCopyPause);
+  if (lost !== undefined)
+    return asked.keys.map((key) => ({ key, verdict: 'no_slot', outcome: null, message: lost.message }));
+  const untilMono = clock.monoMs() + asked.withinMs;
+  const ask = (key: string, question: ProbeQuestion): Promise<Probe | null> =>
+    readWhenFree(clock, () => budgetedProbe(deps, question, asked.signal, key), untilMono, asked.signal);
+  const message = 'the request budget of the key had no slot in time';
+  const checks: KeyCheck[] = [];
+  for (const key of asked.keys) {
+    const first = await ask(key, 'lookup');
+    const probe = (first?.verdict === 'cannot_tell' ? await ask(key, 'products') : null) ?? first;
+    checks.push(
+      probe === null
+        ? { key, verdict: 'no_slot', outcome: null, message }
+        : { key, verdict: probe.verdict, outcome: probe.outcome.row, message: probe.outcome.message },
+    );
+  }
+  return checks;
+}

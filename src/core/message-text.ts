@@ -19,58 +19,75 @@ export function quoted(value: string): string {
 /** So many characters of a secret are more than a word of the text that happens to be equal. */
 const tellingLength = 12;
 
+/** One way to write a secret, comparable, and its beginning by which it is found. */
+interface SecretForm {
+  readonly whole: string;
+  readonly start: string;
+}
+
+/** Making the forms of a secret takes longer than looking for them in an answer. A token of a shop changes each day. */
+const knownForms = new Map<string, readonly SecretForm[]>();
+const mostKnown = 100;
+
+function formsOf(secret: string): readonly SecretForm[] {
+  const known = knownForms.get(secret);
+  if (known !== undefined) return known;
+  const forms = secretForms(secret).map((form) => {
+    const whole = comparable(form);
+    return { whole, start: whole.slice(0, tellingLength) };
+  });
+  if (knownForms.size >= mostKnown) knownForms.clear();
+  knownForms.set(secret, forms);
+  return forms;
+}
+
 /**
  * Removes a secret from a text: as it is, in hexadecimal or base64, in capital or small letters, and each beginning of it with
  * at least 12 characters. Also a shorter one that is left where the text was cut.
  */
 export function withoutSecret(text: string, secret: string): string {
   if (secret === '') return text;
-  let clean = secretForms(secret).reduce(withoutForm, text);
+  let clean = formsOf(secret).reduce(withoutForm, text);
   for (let length = Math.min(tellingLength, secret.length) - 1; length >= 4 && clean.includes('…'); length -= 1) {
     clean = clean.replaceAll(`${secret.slice(0, length)}…`, '[key]…');
   }
   return clean;
 }
 
-function withoutForm(text: string, form: string): string {
-  const telling = form.slice(0, tellingLength);
-  // The alphabet of base64 for addresses has other signs in two places.
-  const found = inSmallLetters(text).replaceAll('-', '+').replaceAll('_', '/');
-  const wanted = form.replaceAll('-', '+').replaceAll('_', '/');
-  const start = telling.replaceAll('-', '+').replaceAll('_', '/');
+function withoutForm(text: string, { whole, start }: SecretForm): string {
+  const found = comparable(text);
   let clean = '';
   let from = 0;
   for (let at = found.indexOf(start); at >= 0; at = found.indexOf(start, from)) {
     let length = start.length;
-    while (length < wanted.length && found[at + length] === wanted[length]) length += 1;
+    while (length < whole.length && found[at + length] === whole[length]) length += 1;
     clean += `${text.slice(from, at)}[key]`;
     from = at + length;
   }
   return clean + text.slice(from);
 }
 
-/** The ways in which another program may write a secret that it repeats, in small letters. Base64 in its usual alphabet. */
-function secretForms(secret: string): readonly string[] {
-  const hex = Buffer.from(secret).toString('hex');
-  return [secret, hex, ...base64Forms(secret)].map(inSmallLetters);
-}
-
 /**
- * Base64 of the secret alone, and inside a longer text such as `Bearer <key>`: there it can begin at any of three places
- * of a group. Characters that also depend on what is before or behind it are left out.
+ * The ways in which another program may write a secret that it repeats. Base64 of the secret alone, and inside a longer text
+ * such as `Bearer <key>`: there it can begin at any of three places of a group. Characters that also depend on what is
+ * before or behind it are left out.
  */
-function base64Forms(secret: string): readonly string[] {
+function secretForms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
-  return [0, 1, 2].map((before) => {
+  const base64 = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
       .replaceAll('=', '');
     const isSplit = (before + bytes.length) % 3 !== 0;
     return text.slice(before === 0 ? 0 : before + 1, isSplit ? -1 : undefined);
   });
+  return [secret, bytes.toString('hex'), ...base64];
 }
 
-/** Small letters for A to Z only: the text keeps its length. */
-function inSmallLetters(text: string): string {
-  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+/** The same length with small letters for A to Z, and base64 for addresses in its usual alphabet. */
+function comparable(text: string): string {
+  return text
+    .replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+    .replaceAll('-', '+')
+    .replaceAll('_', '/');
 }

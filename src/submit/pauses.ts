@@ -36,13 +36,17 @@ export function delaysOf(reason: string): TrialDelays {
 
 const endsByTrial = (pause: Pause): boolean => evidenceRule(pause.reason)?.endsBy === 'trial';
 
+interface PausesDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly retryTimeScale: number;
+  readonly logger: Logger;
+}
+
 /** Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it. */
 export class Pauses {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #retryTimeScale: number;
-  readonly #logger: Logger;
+  readonly #deps: PausesDeps;
   #remindAtMono = 0;
   #pauses: readonly Pause[] = [];
   /** Scopes whose probes cannot tell, so that an order is sent as their trial. */
@@ -53,28 +57,24 @@ export class Pauses {
   readonly #trials = new Map<string, number>();
   readonly #ended = new Map<string, { probes: number; atMono: number }>();
 
-  constructor(deps: { store: Store; clock: Clock; random: Random; retryTimeScale: number; logger: Logger }) {
-    this.#store = deps.store;
-    this.#logger = deps.logger;
-    this.#clock = deps.clock;
-    this.#random = deps.random;
-    this.#retryTimeScale = deps.retryTimeScale;
+  constructor(deps: PausesDeps) {
+    this.#deps = deps;
   }
 
   /** Reads the pauses again, and logs each that was opened or ended since. */
   async refresh(): Promise<void> {
     const before = this.#pauses;
-    this.#pauses = await this.#store.submission.pauses.all();
-    const atMono = this.#clock.monoMs();
+    this.#pauses = await this.#deps.store.submission.pauses.all();
+    const atMono = this.#deps.clock.monoMs();
     for (const pause of this.#pauses) {
       if (before.some(({ scope, sinceMs }) => scope === pause.scope && sinceMs === pause.sinceMs)) continue;
       const { scope, reason, message, openedBy } = pause;
-      this.#logger.error({ scope, reason, message, opened_by: openedBy }, 'scope paused');
+      this.#deps.logger.error({ scope, reason, message, opened_by: openedBy }, 'scope paused');
       this.#remindAtMono = atMono + remindAfterMs;
     }
     for (const { scope, reason, probes } of before) {
       if (this.#find(scope) !== undefined) continue;
-      this.#logger.warn({ scope, reason }, 'scope resumed');
+      this.#deps.logger.warn({ scope, reason }, 'scope resumed');
       this.#ended.set(scope, { probes, atMono });
       this.#askedByOrder.delete(scope);
     }
@@ -84,11 +84,11 @@ export class Pauses {
 
   /** One line every few minutes while anything is paused: a log that is read late shows it, too. */
   remind(): void {
-    const atMono = this.#clock.monoMs();
+    const atMono = this.#deps.clock.monoMs();
     if (this.#pauses.length === 0 || atMono < this.#remindAtMono) return;
     this.#remindAtMono = atMono + remindAfterMs;
     const scopes = this.#pauses.slice(0, 10).map(({ scope, reason }) => `${scope} (${reason})`);
-    this.#logger.warn({ paused: this.#pauses.length, scopes }, 'scopes are still paused');
+    this.#deps.logger.warn({ paused: this.#pauses.length, scopes }, 'scopes are still paused');
   }
 
   get all(): readonly Pause[] {
@@ -147,31 +147,31 @@ export class Pauses {
 
   /** When a scope that this outcome pauses is probed. */
   firstProbeAtMs(row: OutcomeRow): number {
-    return this.#clock.wallMs() + this.#jittered(delaysOf(row).firstMs);
+    return this.#deps.clock.wallMs() + this.#jittered(delaysOf(row).firstMs);
   }
 
   #scaled(ms: number): number {
-    return ms * this.#retryTimeScale;
+    return ms * this.#deps.retryTimeScale;
   }
 
   #jittered(ms: number): number {
-    return Math.round(this.#scaled(ms) * (0.9 + 0.2 * this.#random()));
+    return Math.round(this.#scaled(ms) * (0.9 + 0.2 * this.#deps.random()));
   }
 
   #tryAtMs(reason: string, probes: number): number {
-    return this.#clock.wallMs() + this.#jittered(trialDelayMs(delaysOf(reason), probes));
+    return this.#deps.clock.wallMs() + this.#jittered(trialDelayMs(delaysOf(reason), probes));
   }
 
   /** When the next scope is due for a probe or a trial; null when none is. A trial that is due waits for an order. */
   nextProbeAtMs(): number | null {
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#deps.clock.wallMs();
     if (this.toProbe().length > 0) return nowMs;
     const later = this.#pauses.flatMap(({ probeAtMs }) => (probeAtMs !== null && probeAtMs > nowMs ? [probeAtMs] : []));
     return later.length === 0 ? null : Math.min(...later);
   }
 
   #due(): readonly Pause[] {
-    const now = this.#clock.wallMs();
+    const now = this.#deps.clock.wallMs();
     return this.#pauses.filter((pause) => pause.probeAtMs !== null && pause.probeAtMs <= now);
   }
 
@@ -207,7 +207,7 @@ export class Pauses {
 
   /** Resumes a scope. */
   async release(pause: Pause, reason: string): Promise<void> {
-    await this.#store.submission.pauses.end(pause.scope, reason, this.#clock.wallMs());
+    await this.#deps.store.submission.pauses.end(pause.scope, reason, this.#deps.clock.wallMs());
     await this.refresh();
   }
 
@@ -225,7 +225,7 @@ export class Pauses {
     this.#unclear.set(pause.scope, unclear);
     if (unclear >= probesBeforeTrial && pause.scope === 'account') this.#askedByOrder.add(pause.scope);
     else this.#askedByOrder.delete(pause.scope);
-    await this.#store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));
+    await this.#deps.store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));
     await this.refresh();
     return false;
   }

@@ -1,5 +1,5 @@
 import { olderCopyPause } from '../core/decision/after-loss.ts';
-import type { CommandResult } from '../core/operator/operator-command.ts';
+import type { ResultOf } from '../core/operator/operator-command.ts';
 import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
 import type { Pause } from '../store/submission/pauses.ts';
@@ -47,7 +47,7 @@ async function askFor(deps: PauseProbeDeps, pause: Pause, signal: AbortSignal): 
   return (await ask(startsWithProducts ? 'lookup' : 'products')) ?? first;
 }
 
-type KeyCheck = Extract<CommandResult, { kind: 'api' }>['keys'][number];
+type KeyCheck = ResultOf<'api'>['keys'][number];
 
 /**
  * Asks the API with each key whether it answers and accepts the key: one small read on the budget, two where the first cannot

@@ -131,7 +131,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
     name: 'a probe that failed is repeated at once',
     file: pauses,
     changes: [
-      ['await this.#store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));', ''],
+      ['await this.#deps.store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));', ''],
     ],
   },
   {

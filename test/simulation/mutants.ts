@@ -370,8 +370,8 @@ export const mutants: readonly Mutant[] = [
     file: 'core/operator/operator-decision.ts',
     changes: [
       [
-        "if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting'",
-        "if (facts.reference !== '') return { ok: true, move: { ...again, outcomeUnknown: false, state: 'waiting'",
+        "if (!mayBeBought(facts)) return accept({ ...again, state: 'waiting'",
+        "if (facts.reference !== '') return accept({ ...again, outcomeUnknown: false, state: 'waiting'",
       ],
     ],
   },
@@ -390,8 +390,8 @@ export const mutants: readonly Mutant[] = [
     file: 'core/operator/operator-decision.ts',
     changes: [
       [
-        'return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };',
-        "return { ok: true, move: { ...back, outcomeUnknown: false, settlementDelayEndMs: null, nextStep: 'send', dueAtMs: nowMs } };",
+        'return accept({ ...back, nextStep: next.step, dueAtMs: nowMs });',
+        "return accept({ ...back, outcomeUnknown: false, settlementDelayEndMs: null, nextStep: 'send', dueAtMs: nowMs });",
       ],
     ],
   },

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { html } from 'hono/html';
 import { type FormContext, mayDecide } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
-import { resolutions } from '../../core/operator/operator-decision.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
 import type { Attention } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import { bulkActions, statesFor } from '../../core/operator/operator-command.ts';
+import { bulkActions, resolutions, statesFor } from '../../core/operator/operator-command.ts';
 
 /** One thing that a person may do. */
 interface OfferedAction {

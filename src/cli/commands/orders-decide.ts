@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { bulkActions, type StoreCommand } from '../../core/operator/operator-command.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { resolutions, type Resolution } from '../../core/operator/operator-decision.ts';
+import { resolutions, type Resolution } from '../../core/operator/operator-command.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';

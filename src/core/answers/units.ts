@@ -1,4 +1,4 @@
-import type { ReferencedPurchase } from '../order/purchase.ts';
+import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
 import type { Unit } from './order-answer.ts';
 
 /** The order that units are compared with. */
@@ -153,6 +153,5 @@ export function withDelivered(shown: readonly Unit[], before: readonly Unit[]): 
 
 /** How many of the ordered units are not among these. A top-up and a cancel deliver none. */
 export function missingUnits(order: OrderOfUnits, units: readonly Unit[]): number {
-  const delivers = order.operation === 'gift_card_order' || order.operation === 'esim_order';
-  return delivers ? Math.max(0, (order.quantity ?? 1) - judgeUnits(units, order).different) : 0;
+  return deliversUnits(order.operation) ? Math.max(0, (order.quantity ?? 1) - judgeUnits(units, order).different) : 0;
 }

@@ -1,7 +1,7 @@
 import type { Random } from '../clock.ts';
 import type { RejectedEntry, Replacement } from '../entry/replacement.ts';
 import type { EntryState, RecoveryStage } from '../entry/states.ts';
-import type { Operation, Purchase } from '../order/purchase.ts';
+import { deliversUnits, type Purchase } from '../order/purchase.ts';
 import { judgeUnits, type OrderOfUnits, type UnitsVerdict, withDelivered } from '../answers/units.ts';
 import { decisionTable, type Column, type PauseKind } from './decision-table.ts';
 import { unreadText, type OrderAnswer, type Unit } from '../answers/order-answer.ts';
@@ -171,7 +171,7 @@ export function lookUpAfterDelay(input: DecisionInput, row: OutcomeRow): Settlem
  */
 export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settlement {
   const { facts, policy } = input;
-  const verdict = isOrder(facts.operation)
+  const verdict = deliversUnits(facts.operation)
     ? judgeUnits(shown.units, { ...facts, orderNumber: shown.orderNumber ?? facts.orderNumber })
     : null;
   const answer = verdict === null ? shown : { ...shown, units: verdict.units };
@@ -202,11 +202,6 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
   const dueAtMs = nextTryAtMs(input, 'standard', 0);
   // A lookup may not show at once what was just accepted. Until the delay is over, its absence says nothing.
   return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...settlementDelayFromNow(input) };
-}
-
-/** Whether the operation delivers units. A top-up delivers nothing but its own acceptance. */
-function isOrder(operation: Operation): boolean {
-  return operation === 'gift_card_order' || operation === 'esim_order';
 }
 
 /** Why a person must look at the units, without any code; null when nobody must. */

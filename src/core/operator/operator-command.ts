@@ -9,9 +9,11 @@ import {
 } from '../order/order-request.ts';
 import { allowedActions, type EntryState, entryStates } from '../entry/states.ts';
 import { operations } from '../order/purchase.ts';
-import { resolutions } from './operator-decision.ts';
 import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
 import { enteredUnitsSchema } from './units-by-person.ts';
+
+export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
+export type Resolution = (typeof resolutions)[number];
 
 /**
  * The actions that are allowed for many entries at once. Each of them keeps its reference, so none can buy twice, and each can
@@ -93,17 +95,17 @@ export const takeFlaggedCommandSchema = z.strictObject({
 });
 
 export const operatorCommandSchema = z.discriminatedUnion('action', [
-  z.strictObject({ action: z.literal('hold'), reference, ...who }),
-  z.strictObject({ action: z.literal('release'), reference, ...who }),
-  z.strictObject({ action: z.literal('cancel'), reference, ...who }),
-  z.strictObject({ action: z.literal('retry'), reference, ...who }),
+  z.strictObject({ action: z.enum(['hold', 'release', 'cancel', 'retry']), reference, ...who }),
   z.strictObject({
     action: z.literal('resolve'),
     reference,
     as: z.enum(resolutions),
     orderNumber: text(128).nullable(),
-    iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).default([]),
+    /** The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name them. */
+    iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).readonly().optional(),
+    /** The units that the person has from the supplier; empty: they know of none. Absent: they did not say. */
     units: enteredUnitsSchema.optional(),
+    /** A sentence for the result. */
     note: text(400).nullable(),
     ...who,
   }),
@@ -115,10 +117,12 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     which: bulkFilterSchema,
     ...who,
   }),
+  /** For a shop's line that replaces another one: whether it is a purchase of its own. */
   z.strictObject({ action: z.literal('decide_change'), reference, isAnother: z.boolean(), ...who }),
   z.strictObject({
     action: z.literal('reorder'),
     reference,
+    /** Repeats the old reference, so that nobody re-orders by mistake. */
     confirm: z.string().max(100),
     /** The replacing order; absent: the same again. */
     as: z.strictObject({ ...purchase, rules: orderRulesSchema }).optional(),
@@ -136,8 +140,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     }),
     ...who,
   }),
-  z.strictObject({ action: z.literal('pause'), scope, ...who }),
-  z.strictObject({ action: z.literal('resume'), scope, ...who }),
+  z.strictObject({ action: z.enum(['pause', 'resume']), scope, ...who }),
   z.strictObject({
     action: z.literal('rewrite_results'),
     /** Results that fit everything that is given. */
@@ -198,6 +201,8 @@ export function isCalling(command: OperatorCommand): command is CallingCommand {
 }
 
 const state = z.enum(entryStates);
+const strings = z.array(z.string()).readonly();
+const days = z.number().nullable();
 const listOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.object(shape).readonly()).readonly();
 
 /** The result of a command. */
@@ -211,12 +216,14 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   }),
   z.object({
     kind: z.literal('acknowledged'),
-    acknowledged: z.array(z.string()).readonly(),
+    /** The ids of the rows that left the list. */
+    acknowledged: strings,
+    /** The named ids that cannot be acknowledged; `hint`: the next step of the person. */
     refused: listOf({ id: z.string(), code: z.enum(['REFUSED', 'NOT_FOUND']), message: z.string(), hint: z.string() }),
   }),
   z.object({
     kind: z.literal('bulk'),
-    changed: z.array(z.string()).readonly(),
+    changed: strings,
     refused: listOf({ reference: z.string(), message: z.string(), hint: z.string() }),
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
@@ -226,7 +233,7 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('sealed'),
     sealsWith: z.string().nullable(),
-    unreadable: z.array(z.string()).readonly(),
+    unreadable: strings,
     more: z.boolean(),
   }),
   z.object({
@@ -234,33 +241,41 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     shops: listOf({
       platform: z.string(),
       shop: z.string(),
+      /** The run read all changes. If not, the next run continues, or `error` says why it cannot. */
       complete: z.boolean(),
       pages: z.number(),
       orders: z.number(),
+      /** Lines that this run added to the outbox. */
       accepted: z.number(),
       takenBack: z.number(),
+      /** Orders and lines that this run flagged for review. */
       flagged: z.number(),
+      /** Orders that cannot be read. */
       unreadable: z.number(),
+      /** The newest change that was read, by the shop's clock; null when nothing was read. */
       readToMs: z.number().nullable(),
       error: z.object({ kind: z.string(), message: z.string() }).readonly().nullable(),
     }),
   }),
+  /** The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read completely. */
   z.object({
     kind: z.literal('catalogue'),
     products: listOf({
       variant: z.string(),
       sellable: z.boolean(),
       maxQuantity: z.number().nullable(),
-      currencies: z.array(z.string()).readonly(),
+      /** The currencies that it has a price in; empty when the catalogue shows no prices. */
+      currencies: strings,
     }),
     plans: listOf({
       plan: z.string(),
       sellable: z.boolean(),
       daily: z.boolean(),
-      minDays: z.number().nullable(),
-      maxDays: z.number().nullable(),
-      currencies: z.array(z.string()).readonly(),
+      minDays: days,
+      maxDays: days,
+      currencies: strings,
     }),
+    /** Why the catalogue of products was not read to its end; null when it was, or when every item was found. */
     productsProblem: z.string().nullable(),
     plansProblem: z.string().nullable(),
   }),
@@ -292,3 +307,5 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 export type CommandResult = z.infer<typeof commandResultSchema>;
+/** What a command brings, without its kind. */
+export type ResultOf<Kind extends CommandResult['kind']> = Omit<Extract<CommandResult, { kind: Kind }>, 'kind'>;

@@ -1,42 +1,15 @@
-import {
-  allowedActions,
-  commandOf,
-  type ActionSubject,
-  type EntryActionName,
-  type EntryState,
-} from '../entry/states.ts';
+import { allowedActions, commandOf, type ActionSubject, type EntryActionName } from '../entry/states.ts';
 import type { Unit } from '../answers/order-answer.ts';
 import { isMaybeBought, mayBeBought, rejectedByPerson, type PurchaseFacts } from '../entry/may-be-bought.ts';
-import type { NewRequest } from '../entry/replacement.ts';
-import type { ReferencedPurchase } from '../order/purchase.ts';
+import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
 import { judgeResend } from '../decision/resend.ts';
 import { outcomeKnown } from '../decision/settlement.ts';
+import type { OperatorCommand } from './operator-command.ts';
 import { unitsByPerson } from './units-by-person.ts';
 
-export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
-export type Resolution = (typeof resolutions)[number];
-
+type WithoutFrame<Command> = Command extends unknown ? Omit<Command, 'reference' | 'actor' | 'reason'> : never;
 /** The action of a person on one entry. */
-export type EntryAction =
-  | { readonly action: Exclude<EntryActionName, 'resolve' | 'reorder' | 'decide_change'> }
-  | {
-      readonly action: 'resolve';
-      readonly as: Resolution;
-      readonly orderNumber: string | null;
-      /** The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name them. */
-      readonly iccids?: readonly string[];
-      /** The units that the person has from the supplier; empty: they know of none. Absent: they did not say. */
-      readonly units?: readonly Unit[] | undefined;
-      /** A sentence for the result. */
-      readonly note: string | null;
-    }
-  /** For a shop's line that replaces another one: whether it is a purchase of its own. */
-  | { readonly action: 'decide_change'; readonly isAnother: boolean }
-  /**
-   * `confirm` repeats the old reference, so that nobody re-orders by mistake. `as`: the replacing order; absent: the same
-   * again.
-   */
-  | { readonly action: 'reorder'; readonly confirm: string; readonly as?: NewRequest | undefined };
+export type EntryAction = WithoutFrame<Extract<OperatorCommand, { action: EntryActionName }>>;
 
 /** The facts about the entry when a person acts on it. */
 export interface OperatorFacts
@@ -64,17 +37,20 @@ interface OperatorPolicy {
 }
 
 /** The change of the entry. The store writes every field as it is. */
-export interface OperatorMove {
-  readonly state: EntryState;
-  readonly nextStep: 'send' | 'lookup';
-  readonly dueAtMs: number;
-  readonly outcomeUnknown: boolean;
-  readonly settlementDelayEndMs: number | null;
-  readonly reviewReason: string | null;
-  readonly heldFrom: EntryState | null;
+export interface OperatorMove
+  extends Pick<
+    OperatorFacts,
+    | 'state'
+    | 'nextStep'
+    | 'dueAtMs'
+    | 'outcomeUnknown'
+    | 'settlementDelayEndMs'
+    | 'reviewReason'
+    | 'heldFrom'
+    | 'orderNumber'
+  > {
   /** `keep`: the error of the last attempt stays. */
   readonly error: 'keep' | null | { readonly code: string; readonly message: string };
-  readonly orderNumber: string | null;
   /** All units of the entry; null: as they were. */
   readonly units: readonly Unit[] | null;
   /** Whether the retry schedule begins again. */
@@ -88,6 +64,7 @@ type OperatorVerdict =
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
 const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why, hint });
+const accept = (move: OperatorMove): OperatorVerdict => ({ ok: true, move });
 
 function unchanged(facts: OperatorFacts): OperatorMove {
   const { state, nextStep, dueAtMs, outcomeUnknown, settlementDelayEndMs, reviewReason, heldFrom, orderNumber } = facts;
@@ -143,14 +120,11 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
   const move = unchanged(facts);
   switch (order.action) {
     case 'hold':
-      return { ok: true, move: { ...move, state: 'held', heldFrom: facts.state } };
+      return accept({ ...move, state: 'held', heldFrom: facts.state });
     case 'release':
       return release(facts, policy);
-    case 'cancel': {
-      const message = 'cancelled by a person before it was bought; nothing was charged';
-      const error = { code: 'cancelled_by_person', message };
-      return { ok: true, move: { ...move, state: 'cancelled', heldFrom: null, reviewReason: null, error } };
-    }
+    case 'cancel':
+      return cancel(facts, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged');
     case 'retry':
       return retry(facts, policy);
     case 'resolve':
@@ -164,7 +138,7 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
           `it gets a new reference, which can buy once more: repeat the old one with --confirm ${facts.reference}`,
         );
       }
-      return { ok: true, move: { ...move, reorders: true } };
+      return accept({ ...move, reorders: true });
   }
 }
 
@@ -173,34 +147,37 @@ function decideChange(facts: OperatorFacts, isAnother: boolean, policy: Operator
   if (mayBeBought(facts))
     return refuse(`${facts.reference} may have been bought`, 'compare with the list of the supplier');
   const message = "it is the same purchase as another line of the shop's order; nothing was charged for this one";
-  const error = { code: samePurchase, message };
-  const move = unchanged(facts);
-  return { ok: true, move: { ...move, state: 'cancelled', heldFrom: null, reviewReason: null, error } };
+  return cancel(facts, samePurchase, message);
+}
+
+function cancel(facts: OperatorFacts, code: string, message: string): OperatorVerdict {
+  const error = { code, message };
+  return accept({ ...unchanged(facts), state: 'cancelled', heldFrom: null, reviewReason: null, error });
 }
 
 function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   const { nowMs } = policy;
   const back = { ...unchanged(facts), state: facts.heldFrom ?? 'needs_review', heldFrom: null, reviewReason: null };
-  if (facts.heldFrom === 'placed') return { ok: true, move: { ...back, nextStep: 'lookup', dueAtMs: nowMs } };
-  if (facts.heldFrom !== 'unknown') return { ok: true, move: back };
+  if (facts.heldFrom === 'placed') return accept({ ...back, nextStep: 'lookup', dueAtMs: nowMs });
+  if (facts.heldFrom !== 'unknown') return accept(back);
   // Time has passed: the reference may have expired.
   const next = reconcile(facts, policy);
-  if ('why' in next) return { ok: true, move: { ...back, state: 'needs_review', reviewReason: next.why } };
-  return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };
+  if ('why' in next) return accept({ ...back, state: 'needs_review', reviewReason: next.why });
+  return accept({ ...back, nextStep: next.step, dueAtMs: nowMs });
 }
 
 function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   const now = { ...unchanged(facts), dueAtMs: policy.nowMs };
-  if (facts.state === 'waiting' || facts.state === 'placed') return { ok: true, move: now };
+  if (facts.state === 'waiting' || facts.state === 'placed') return accept(now);
   const again = { ...now, reviewReason: null, restartsSchedule: facts.state === 'needs_review' };
-  if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting', nextStep: 'send' } };
+  if (!mayBeBought(facts)) return accept({ ...again, state: 'waiting', nextStep: 'send' });
   const isAccepted = !facts.outcomeUnknown && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
-  if (isAccepted && facts.canLookUp) return { ok: true, move: { ...again, state: 'placed', nextStep: 'lookup' } };
+  if (isAccepted && facts.canLookUp) return accept({ ...again, state: 'placed', nextStep: 'lookup' });
   const next = reconcile(facts, policy);
   if ('why' in next) {
     return refuse(`${facts.reference}: ${next.why}`, 'compare with the list of the supplier, then resolve it');
   }
-  return { ok: true, move: { ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true } };
+  return accept({ ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true });
 }
 
 function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
@@ -231,9 +208,8 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   if (order.as === 'rejected') return resolveAsRejected(facts, order);
   const orderNumber = known ?? order.orderNumber;
   // A cancel and a top-up have no order of their own that a person could name.
-  const isOrder = facts.operation === 'gift_card_order' || facts.operation === 'esim_order';
-  const isFound = facts.state === 'fulfilled';
-  if (isOrder && orderNumber === null && order.note === null && !isFound) {
+  const needsNumber = deliversUnits(facts.operation) && facts.state !== 'fulfilled';
+  if (needsNumber && orderNumber === null && order.note === null) {
     return refuse(
       `${order.as} without an order number says nothing that can be checked`,
       'give --order-number from the list of the supplier, or --note with what you know',
@@ -241,7 +217,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   }
   const entered = unitsByPerson(facts, order.as, order.units);
   if (!entered.ok) return entered;
-  return { ok: true, move: { ...resolved(facts, order), units: entered.units, error: null } };
+  return accept({ ...resolved(facts, order), units: entered.units, error: null });
 }
 
 function resolved(facts: OperatorFacts, order: ResolveAction): OperatorMove {
@@ -275,5 +251,5 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
   }
   const note = order.note === null ? '' : `: ${order.note}`;
   const error = { code: rejectedByPerson, message: `a person found that it was not bought${note}` };
-  return { ok: true, move: { ...resolved(facts, order), error } };
+  return accept({ ...resolved(facts, order), error });
 }

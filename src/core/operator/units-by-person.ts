@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Unit } from '../answers/order-answer.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
+import { deliversUnits } from '../order/purchase.ts';
 import { orderLimits } from '../order/order-request.ts';
 import { judgeUnits, missingUnits, type OrderOfUnits, withDelivered } from '../answers/units.ts';
 import type { EntryState } from '../entry/states.ts';
@@ -30,7 +31,7 @@ const unitSchema = z
   })
   .refine((unit) => Object.keys(unit).length > 0, 'must have a field, for example code');
 
-export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQuantity);
+export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQuantity).readonly();
 
 /**
  * Reads the units that a person entered: a JSON list of units, with the fields that a result has; or one code a line, where
@@ -112,7 +113,7 @@ export function unitsByPerson(order: Resolved, resolvedTo: EntryState, entered: 
     );
   }
   if (entered.length === 0) return { ok: true, units: before };
-  if (order.operation !== 'gift_card_order' && order.operation !== 'esim_order') {
+  if (!deliversUnits(order.operation)) {
     return refuse(`${reference} delivers no units`, 'a top-up and a cancel change an eSIM that the customer has');
   }
   const judged = judgeUnits(entered, order);

@@ -74,36 +74,29 @@ export const iccidSchema = z
     'has a wrong check digit: is it mistyped?',
   );
 
-const product = identifier(128);
-const days = z.int().min(1).max(orderLimits.days).optional();
 const carried = { extra: z.record(z.string(), z.string()).optional() };
 const charged = { currency: currencySchema.optional(), ...carried };
 const line_id = lineIdSchema;
+const quantity = (most: number) => z.int().min(1).max(most);
+/** `days` is for daily plans; its range depends on the plan. */
+const plan = { plan: identifier(128), days: quantity(orderLimits.days).optional() };
 
 const giftCardLine = z.strictObject({
   line_id,
   type: z.literal('gift_card_order'),
-  variant: product,
-  quantity: z.int().min(1).max(orderLimits.giftCardQuantity),
+  variant: identifier(128),
+  quantity: quantity(orderLimits.giftCardQuantity),
   ...charged,
 });
-/** Spec 2: `quantity` of an eSIM order is 1 to 30. `days` is for daily plans; its range depends on the plan. */
+/** Spec 2: `quantity` of an eSIM order is 1 to 30. */
 const esimLine = z.strictObject({
   line_id,
   type: z.literal('esim_order'),
-  plan: product,
-  quantity: z.int().min(1).max(orderLimits.esimQuantity),
-  days,
+  quantity: quantity(orderLimits.esimQuantity),
+  ...plan,
   ...charged,
 });
-const topupLine = z.strictObject({
-  line_id,
-  type: z.literal('esim_topup'),
-  iccid: iccidSchema,
-  plan: product,
-  days,
-  ...charged,
-});
+const topupLine = z.strictObject({ line_id, type: z.literal('esim_topup'), iccid: iccidSchema, ...plan, ...charged });
 const cancelLine = z.strictObject({ line_id, type: z.literal('esim_cancel'), iccid: iccidSchema, ...carried });
 
 export const orderLineSchema = z.discriminatedUnion('type', [giftCardLine, esimLine, topupLine, cancelLine]);

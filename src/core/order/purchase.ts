@@ -2,6 +2,11 @@
 export const operations = ['gift_card_order', 'esim_order', 'esim_topup', 'esim_cancel'] as const;
 export type Operation = (typeof operations)[number];
 
+/** A top-up and a cancel change an eSIM that the customer has. */
+export function deliversUnits(operation: Operation): boolean {
+  return operation === 'gift_card_order' || operation === 'esim_order';
+}
+
 export type Family = 'gift_card' | 'esim';
 
 /** The family whose lookup finds the order (Spec 4, lookup rule 1). */

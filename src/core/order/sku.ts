@@ -52,34 +52,16 @@ export function rulesOfLine(
   return { rules, notAfterMs: ends.length === 0 ? null : Math.min(...ends) };
 }
 
-const text = z.string().min(1).max(128);
+const product = z.string().min(1).max(128);
 const quantity = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);
-const days = z.int().min(1).max(orderLimits.days);
+const common = { currency: currencySchema.optional(), ...skuRuleKeys };
+const plan = { plan: product, days: z.int().min(1).max(orderLimits.days).optional() };
 
 /** The order that a SKU of the shop stands for. `quantity`: how many units the shop sells as one. */
 export const skuSchema = z.discriminatedUnion('type', [
-  z.strictObject({
-    type: z.literal('gift_card_order'),
-    variant: text,
-    quantity,
-    currency: currencySchema.optional(),
-    ...skuRuleKeys,
-  }),
-  z.strictObject({
-    type: z.literal('esim_order'),
-    plan: text,
-    days: days.optional(),
-    quantity,
-    currency: currencySchema.optional(),
-    ...skuRuleKeys,
-  }),
-  z.strictObject({
-    type: z.literal('esim_topup'),
-    plan: text,
-    days: days.optional(),
-    currency: currencySchema.optional(),
-    ...skuRuleKeys,
-  }),
+  z.strictObject({ type: z.literal('gift_card_order'), variant: product, quantity, ...common }),
+  z.strictObject({ type: z.literal('esim_order'), ...plan, quantity, ...common }),
+  z.strictObject({ type: z.literal('esim_topup'), ...plan, ...common }),
 ]);
 export type Sku = z.infer<typeof skuSchema>;
 

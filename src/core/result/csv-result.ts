@@ -1,5 +1,7 @@
-import type { Unit } from '../answers/order-answer.ts';
 import type { ResultEntry, ResultLine } from './result-document.ts';
+
+/** The fields of units that a row shows. */
+const unitFields = ['code', 'pin', 'serial', 'url', 'expires_at', 'iccid', 'lpa', 'confirmation_code'] as const;
 
 /** The columns that are added to the rows of a CSV order file. In an order file they are ignored: it may be a result. */
 export const csvResultColumns = [
@@ -8,14 +10,7 @@ export const csvResultColumns = [
   'result_order_number',
   'result_cost',
   'result_currency',
-  'result_code',
-  'result_pin',
-  'result_serial',
-  'result_url',
-  'result_expires_at',
-  'result_iccid',
-  'result_lpa',
-  'result_confirmation_code',
+  ...unitFields.map((field) => `result_${field}` as const),
   'result_error_code',
   'result_error_message',
 ] as const;
@@ -53,7 +48,6 @@ export function csvResultCells(line: ResultLine): readonly string[] {
   // A row that has a code can be handed out. Units that need review are in the result of the order.
   const units = entries.flatMap(({ state, units: all }) => (delivered.includes(state) ? all : []));
   const of = (read: (entry: ResultEntry) => string | null): string => joined(entries.map((entry) => read(entry) ?? ''));
-  const each = (field: keyof Unit): string => usable(joined(units.map((unit) => unit[field] ?? '')));
   const failed = entries.flatMap(({ error }) => error ?? []);
   const error = line.error ?? failed[0] ?? null;
   return [
@@ -62,14 +56,7 @@ export function csvResultCells(line: ResultLine): readonly string[] {
     withoutFormula(of(({ order_number: number }) => number)),
     withoutFormula(of(({ cost }) => cost)),
     withoutFormula(of(({ currency }) => currency)),
-    each('code'),
-    each('pin'),
-    each('serial'),
-    each('url'),
-    each('expires_at'),
-    each('iccid'),
-    each('lpa'),
-    each('confirmation_code'),
+    ...unitFields.map((field) => usable(joined(units.map((unit) => unit[field] ?? '')))),
     error === null ? '' : withoutFormula(error.code),
     error === null ? '' : withoutFormula(oneLine(error.message)),
   ];

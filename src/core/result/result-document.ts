@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { entryStates, type EntryState } from '../entry/states.ts';
+import { entryStates, finalStates, type EntryState } from '../entry/states.ts';
 import type { Operation } from '../order/purchase.ts';
 import type { Unit } from '../answers/order-answer.ts';
 
@@ -116,15 +116,7 @@ export function lineStateOf(states: readonly ResultEntryState[]): LineState {
 }
 
 const bought: readonly LineState[] = ['fulfilled', 'refunded'];
-const ended: readonly LineState[] = [
-  'fulfilled',
-  'needs_manual_delivery',
-  'refunded',
-  'rejected',
-  'expired',
-  'cancelled',
-  'partial',
-];
+const ended: readonly LineState[] = [...finalStates, 'needs_manual_delivery', 'partial'];
 
 export function orderStateOf(lines: readonly LineState[]): OrderState {
   if (lines.includes('needs_review')) return 'needs_review';

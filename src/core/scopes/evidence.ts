@@ -125,17 +125,10 @@ export const evidenceRules = {
 /** The reason of a pause that evidence opened. */
 export type EvidenceReason = keyof typeof evidenceRules;
 
+const isEvidenceReason = (reason: string): reason is EvidenceReason => Object.hasOwn(evidenceRules, reason);
+export const evidenceReasons: readonly EvidenceReason[] = Object.keys(evidenceRules).filter(isEvidenceReason);
+
 /** The rule of a reason; null for a reason of another kind, such as a denial or a person's. */
 export function evidenceRule(reason: string): EvidenceRule | null {
-  const rules: Readonly<Record<string, EvidenceRule>> = evidenceRules;
-  return Object.hasOwn(rules, reason) ? (rules[reason] ?? null) : null;
+  return isEvidenceReason(reason) ? evidenceRules[reason] : null;
 }
-
-export const evidenceReasons: readonly EvidenceReason[] = [
-  'api_unreachable',
-  'insufficient_balance',
-  'answer_mismatch',
-  'unreadable_success',
-  'consecutive_rejections',
-  'order_absent',
-];

@@ -1,6 +1,6 @@
 import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
-import { acknowledgedAtOnce } from '../../core/operator/operator-command.ts';
+import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
@@ -12,20 +12,8 @@ export interface AcknowledgeRequest extends AuditedRequest {
   readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
 }
 
-export interface Acknowledged {
-  /** The ids of the rows that left the list. */
-  readonly acknowledged: readonly string[];
-  /** The named ids that cannot be acknowledged. */
-  readonly refused: readonly Refusal[];
-}
-
-interface Refusal {
-  readonly id: string;
-  readonly code: 'REFUSED' | 'NOT_FOUND';
-  readonly message: string;
-  /** The next step of the person. */
-  readonly hint: string;
-}
+export type Acknowledged = ResultOf<'acknowledged'>;
+type Refusal = Acknowledged['refused'][number];
 
 const findEntry = statementOf<[string], EntryRow & { same_as: number | null }>(
   'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',

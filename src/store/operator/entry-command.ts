@@ -1,6 +1,6 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
 import type { EntryState } from '../../core/entry/states.ts';
-import type { BulkAction, BulkFilter } from '../../core/operator/operator-command.ts';
+import type { BulkAction, BulkFilter, ResultOf } from '../../core/operator/operator-command.ts';
 import { decideAction, type EntryAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
 import { familyOf, type Family } from '../../core/order/purchase.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
@@ -43,15 +43,7 @@ export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
   readonly which: BulkFilter;
 }
 
-export interface BulkResult {
-  readonly changed: readonly string[];
-  readonly refused: readonly {
-    readonly reference: string;
-    readonly message: string;
-    /** The next step of the person. */
-    readonly hint: string;
-  }[];
-}
+export type BulkResult = ResultOf<'bulk'>;
 
 const findEntry = statementOf<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?');
 const findOtherPart = columnOf<[number, number], number>(

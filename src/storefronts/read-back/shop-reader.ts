@@ -1,27 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ResultOf } from '../../core/operator/operator-command.ts';
 import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';
 
 /** The outcome of one run. */
-export interface ReadBackReport {
-  readonly platform: string;
-  readonly shop: string;
-  /** The run read all changes. If not, the next run continues, or `error` says why it cannot. */
-  readonly complete: boolean;
-  readonly pages: number;
-  readonly orders: number;
-  /** Lines that this run added to the outbox. */
-  readonly accepted: number;
-  readonly takenBack: number;
-  /** Orders and lines that this run flagged for review. */
-  readonly flagged: number;
-  /** Orders that cannot be read. */
-  readonly unreadable: number;
-  /** The newest change that was read, by the shop's clock; null when nothing was read. */
-  readonly readToMs: number | null;
-  readonly error: { readonly kind: string; readonly message: string } | null;
-}
+export type ReadBackReport = ResultOf<'reconciled'>['shops'][number];
 
 export interface ShopReaderDeps extends WatermarkDeps {
   readonly api: ShopApi;

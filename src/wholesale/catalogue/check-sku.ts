@@ -1,26 +1,11 @@
 import { orderLimits } from '../../core/order/order-request.ts';
 import type { Sku } from '../../core/order/sku.ts';
-import type { Plan, Product } from './catalogue-item.ts';
+import type { ResultOf } from '../../core/operator/operator-command.ts';
 
-/** The catalogue's facts about a gift card or software product. */
-export interface ProductFacts extends Pick<Product, 'variant' | 'sellable' | 'maxQuantity'> {
-  /** The currencies that it has a price in; empty when the catalogue shows no prices. */
-  readonly currencies: readonly string[];
-}
-
-/** The catalogue's facts about an eSIM plan. */
-export interface PlanFacts extends Pick<Plan, 'plan' | 'sellable' | 'daily' | 'minDays' | 'maxDays'> {
-  readonly currencies: readonly string[];
-}
-
-/** The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read completely. */
-export interface CatalogueFacts {
-  readonly products: readonly ProductFacts[];
-  readonly plans: readonly PlanFacts[];
-  /** Why the catalogue of products was not read to its end; null when it was, or when every item was found. */
-  readonly productsProblem: string | null;
-  readonly plansProblem: string | null;
-}
+/** The wanted items that the catalogue has. */
+export type CatalogueFacts = ResultOf<'catalogue'>;
+export type ProductFacts = CatalogueFacts['products'][number];
+export type PlanFacts = CatalogueFacts['plans'][number];
 
 /** `problem`: the API would reject an order of it; `unknown`: the catalogue does not say. */
 type SkuVerdict =

@@ -164,7 +164,8 @@ function unitsIn(order: ExactJson, wire: UnitWire, read: (element: ExactJson) =>
     firstAt(order, positions, (value) => unitsOf(elementsOfPositions(value, lists))) ??
     seen;
   const units = found.flatMap(({ unit }) => unit ?? []);
-  return { units, unreadFields: unreadFieldsOf(found, { ignored, candidates: namesIn(wire) }) };
+  const candidates = found.some(({ unit }) => unit === null) ? namesIn(wire) : [];
+  return { units, unreadFields: unreadFieldsOf(found, { ignored, candidates }) };
 }
 
 /** The codes that an order delivered, without those that are only announced. */

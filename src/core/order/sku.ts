@@ -52,14 +52,14 @@ export function rulesOfLine(
   return { rules, notAfterMs: ends.length === 0 ? null : Math.min(...ends) };
 }
 
-const product = z.string().min(1).max(128);
+const productId = z.string().min(1).max(128);
 const quantity = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);
 const common = { currency: currencySchema.optional(), ...skuRuleKeys };
-const plan = { plan: product, days: z.int().min(1).max(orderLimits.days).optional() };
+const plan = { plan: productId, days: z.int().min(1).max(orderLimits.days).optional() };
 
 /** The order that a SKU of the shop stands for. `quantity`: how many units the shop sells as one. */
 export const skuSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('gift_card_order'), variant: product, quantity, ...common }),
+  z.strictObject({ type: z.literal('gift_card_order'), variant: productId, quantity, ...common }),
   z.strictObject({ type: z.literal('esim_order'), ...plan, quantity, ...common }),
   z.strictObject({ type: z.literal('esim_topup'), ...plan, ...common }),
 ]);

@@ -34,36 +34,28 @@ export async function startAdmin(
   own: AdminDeps,
   current: CurrentConfig,
 ): Promise<Admin> {
-  const { config, clock, logger, version } = deps;
+  const { config, clock, version, metrics } = deps;
   const { reloader, checks, draining } = own;
-  const { host, port } = config.admin.listen;
+  const { listen } = config.admin;
   const token = newControlToken();
   const perform = performer(parts, own.calls, deps, current);
   const control = controlRoutes({
     token,
-    host,
+    host: listen.host,
     draining,
     reload: reloader === null ? null : () => reloader.reload('command'),
-    logger: logger.child({ component: 'control' }),
+    logger: deps.logger.child({ component: 'control' }),
     perform,
   });
-  const pauses = pausesShown(parts.store.read, clock);
-  const health = {
-    version,
-    checks,
-    pauses,
-    metrics: deps.metrics,
-    draining,
-    addMore: (routes: Hono) => {
-      routes.route('/', control);
-      // They check every path that is left, so they come last.
-      routes.route('/', adminPages(parts, own, deps, current, perform));
-    },
-    clock,
-    logger: logger.child({ component: 'admin' }),
+  const addMore = (routes: Hono): void => {
+    routes.route('/', control);
+    // They check every path that is left, so they come last.
+    routes.route('/', adminPages(parts, own, deps, current, perform));
   };
-  const server = await startHealthServer({ host, port, ...health });
-  return { ...server, token };
+  const pauses = pausesShown(parts.store.read, clock);
+  const logger = deps.logger.child({ component: 'admin' });
+  const health = { ...listen, version, checks, pauses, metrics, draining, addMore, clock, logger };
+  return { ...(await startHealthServer(health)), token };
 }
 
 type Perform = (command: OperatorCommand) => Promise<CommandResult>;
@@ -89,8 +81,7 @@ function adminPages(
   perform: Perform,
 ): ReturnType<typeof pageRoutes> {
   const { config, clock, version } = deps;
-  const { store } = parts;
-  const { read } = store;
+  const { read } = parts.store;
   const logger = deps.logger.child({ component: 'pages' });
   return pageRoutes({
     access: new PageAccess(() => current.config.admin, clock, logger),
@@ -114,8 +105,7 @@ function queueSources(
   { config }: CurrentConfig,
 ): QueueSources {
   const { maxUnknownOutcomes, concurrency } = config.submit;
-  const present = apiClock.present();
   const { sendingMinFreeBytes: minFreeBytes } = config.disk;
-  const worker = { gate, concurrency, present };
+  const worker = { gate, concurrency, present: apiClock.present() };
   return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, minFreeBytes, worker };
 }

@@ -1,30 +1,37 @@
+import type { Config } from '../config/config.ts';
+import { assert } from '../core/order-sync-error.ts';
 import { FolderIntake } from '../intake/folder/folder-intake.ts';
 import { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { DiskGuard } from '../ops/disk-guard.ts';
-import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import { ReadBack } from '../storefronts/read-back/read-back.ts';
+import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { SkuFile } from '../storefronts/sku-file.ts';
-import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
+import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
-import type { PartDeps } from './worker-deps.ts';
+import type { RecheckRule } from '../store/submission/attempt.ts';
+import type { CurrentConfig, CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
+
+/** Counts the lines that were accepted, by source, and wakes what works on them. */
+const countAccepted =
+  ({ metrics }: Partial<Pick<PartDeps, 'metrics'>>, notify: () => void) =>
+  (lines: ReadonlyMap<string, number>): void => {
+    metrics?.events.linesAccepted(lines);
+    notify();
+  };
 
 /** Builds the intake of order files. It takes in nothing before its `start`. */
-export function buildFolderIntake(deps: PartDeps, store: Store, disk: DiskGuard, onAccepted: () => void): FolderIntake {
+export function buildFolderIntake(deps: PartDeps, store: Store, disk: DiskGuard, notify: () => void): FolderIntake {
   const { config, clock } = deps;
-  const { events } = deps.metrics;
   const logger = deps.logger.child({ component: 'intake' });
-  const openSkuMap = (path: string): SkuFile => new SkuFile(path, clock, logger);
   return new FolderIntake({
     store,
     clock,
     logger,
     config: config.intake.folder,
-    openSkuMap,
+    openSkuMap: (path) => new SkuFile(path, clock, logger),
     hasSpace: () => disk.hasSpace(),
-    onAccepted: (lines) => {
-      events.linesAccepted(lines);
-      onAccepted();
-    },
-    onFileEnded: (outcome) => events.fileEnded(outcome),
+    onAccepted: countAccepted(deps, notify),
+    onFileEnded: (outcome) => deps.metrics.events.fileEnded(outcome),
   });
 }
 
@@ -33,24 +40,75 @@ export async function startWebhook(
   deps: PartDeps,
   store: Store,
   shops: StorefrontIntake,
-  onAccepted: () => void,
+  notify: () => void,
   readBack: ReadBack,
 ): Promise<WebhookIntake | null> {
   const { clock, version } = deps;
   const config = deps.config.intake.webhook;
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
-  return await WebhookIntake.start({
-    store,
+  const onAccepted = countAccepted(deps, notify);
+  return await WebhookIntake.start({ store, clock, logger, config, shops, version, readBack, onAccepted });
+}
+
+/**
+ * Builds the intake of the shops' orders, for their webhooks and for read-back.
+ * @param onChanged called when the outbox has new lines, or lines were taken back
+ */
+export function buildStorefronts(
+  deps: WorkerDeps & Partial<Pick<PartDeps, 'metrics'>>,
+  store: Store,
+  config: Config,
+  onChanged: () => void,
+): StorefrontIntake {
+  const { clock } = deps;
+  const logger = deps.logger.child({ component: 'webhook' });
+  return new StorefrontIntake({
+    shops: config.intake.shops,
+    store: store.storefronts,
     clock,
     logger,
-    config,
+    onChanged: countAccepted(deps, onChanged),
+  });
+}
+
+/** Builds the reading of shops through their REST APIs. It reads nothing before its `start`. */
+export function buildReadBack(
+  deps: WorkerDeps,
+  store: Store,
+  current: CurrentStorefronts,
+  connections: ShopConnections,
+): ReadBack {
+  const { clock } = deps;
+  const logger = deps.logger.child({ component: 'read-back' });
+  const { shops } = deps.config.intake;
+  const notRead = shops.filter(({ rest }) => rest === null).length;
+  if (notRead > 0)
+    logger.warn({ shops: notRead }, 'shops without a `rest` section: the worker misses orders whose webhook is lost');
+  return new ReadBack({
     shops,
-    version,
-    readBack,
-    onAccepted: (lines) => {
-      deps.metrics.events.linesAccepted(lines);
-      onAccepted();
+    store: store.storefronts,
+    clock,
+    logger,
+    connections,
+    handlerOf: ({ platform, shop }) => {
+      const handler = current.intake.handlerFor(platform, shop);
+      assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+      return handler;
     },
   });
+}
+
+/**
+ * Which orders of shops are read again before they are bought, by the configuration in use.
+ * @param onDelayed called when an entry of this source waits for that
+ */
+export function recheckRule(current: CurrentConfig, onDelayed: (source: string) => void): RecheckRule {
+  return {
+    maxAgeMs: (source) => {
+      const minutes = current.config.intake.shops.find((shop) => shop.source === source)?.rest?.recheckAfterMin ?? 0;
+      return minutes === 0 ? null : minutes * 60_000;
+    },
+    onDelayed,
+  };
 }

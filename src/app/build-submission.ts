@@ -26,30 +26,24 @@ export async function buildSubmission(
   apiClock: ApiClock,
   current: CurrentConfig,
 ): Promise<Submission> {
-  const { config, clock, random, logger } = deps;
+  const { config, clock, random } = deps;
   const { keys, limits } = config.wholesale;
+  const { retryTimeScale } = config.submit;
+  const logger = deps.logger.child({ component: 'submit' });
   // A key that has another name now keeps the slots that it used under the old one.
   await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
+  const names = keys.map(({ name }) => name);
+  const gate = new BudgetGate(names, limits, clock);
   return {
     store,
     wholesale,
-    gate: new BudgetGate(
-      keys.map((key) => key.name),
-      limits,
-      clock,
-    ),
+    gate,
     apiClock,
     lookups: new LookupCheck(store),
-    pauses: new Pauses({
-      store,
-      clock,
-      random,
-      retryTimeScale: config.submit.retryTimeScale,
-      logger: logger.child({ component: 'submit' }),
-    }),
+    pauses: new Pauses({ store, clock, random, retryTimeScale, logger }),
     clock,
     random,
-    logger: logger.child({ component: 'submit' }),
+    logger,
     limits,
     policy: { ...usualTries, ...config.submit },
     keyValue: (name) => current.config.wholesale.keys.find((key) => key.name === name)?.value ?? null,

@@ -1,11 +1,27 @@
-import type { CommandSettings } from '../admin/perform-command.ts';
+import { performCommand, type CommandSettings } from '../admin/perform-command.ts';
 import type { Config } from '../config/config.ts';
-import type { CallingCommand, CommandResult } from '../core/operator/operator-command.ts';
+import { shopIdentities } from '../config/shop-identities.ts';
+import {
+  isCalling,
+  type CallingCommand,
+  type CommandResult,
+  type ExplainCommand,
+  type OperatorCommand,
+} from '../core/operator/operator-command.ts';
+import { ContinuousClock } from '../ops/system-clock.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import { ShopConnections } from '../storefronts/shop-connections.ts';
+import type { Store } from '../store/store.ts';
+import { ApiClock } from '../submit/api-clock.ts';
 import { checkApi } from '../submit/probes.ts';
 import { readCatalogue } from '../submit/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
-import type { Submission } from './worker-deps.ts';
+import { buildReadBack, buildStorefronts } from './build-intake.ts';
+import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
+import { ClockFollower } from './clock-follower.ts';
+import { noticeOlderCopy } from './older-copy.ts';
+import { openOutbox } from './open-outbox.ts';
+import type { Submission, WorkerDeps } from './worker-deps.ts';
 
 /** API calls for commands of people. `stop` aborts them and waits until their ends are recorded. */
 export class CommandCalls {
@@ -40,22 +56,15 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
   };
 }
 
-/** The dependencies of a command that calls a shop or the API. */
-interface Callers {
-  readonly readBack: ReadBack;
-  readonly submission: Submission;
-}
-
 /** @throws OrderSyncError NOT_FOUND when no such shop is read back */
 export async function performCalls(
-  { readBack, submission }: Callers,
+  { readBack, submission }: { readonly readBack: ReadBack; readonly submission: Submission },
   command: CallingCommand,
   signal: AbortSignal,
 ): Promise<CommandResult> {
   if (command.action === 'read_catalogue') {
-    const { variants, plans, withinMs } = command;
-    const question = { variants, plans, withinMs, signal };
-    return { kind: 'catalogue', ...(await readCatalogue(submission, question)) };
+    const { action: _, ...question } = command;
+    return { kind: 'catalogue', ...(await readCatalogue(submission, { ...question, signal })) };
   }
   if (command.action === 'check_api') {
     const { keys, withinMs } = command;
@@ -64,4 +73,58 @@ export async function performCalls(
   }
   const { shop, sinceMs } = command;
   return { kind: 'reconciled', shops: await readBack.run({ shop, sinceMs }) };
+}
+
+/**
+ * Performs a command while no worker runs, as the only writer of the outbox.
+ * @param onOlderCopy called where the outbox is an older copy, before the command is performed
+ * @throws OrderSyncError DATABASE_LOCKED when a worker runs; what the command refuses
+ */
+export async function performWithoutWorker(
+  given: WorkerDeps,
+  command: Exclude<OperatorCommand, ExplainCommand>,
+  onOlderCopy: (reason: string) => void,
+): Promise<CommandResult> {
+  const clock = new ContinuousClock(given.clock);
+  const deps: WorkerDeps = { ...given, clock };
+  const opened = openOutbox(deps.config, 'never');
+  const { store } = opened;
+  try {
+    await new ClockFollower({ store, clock, logger: deps.logger }).catchUp();
+    const { progress, olderCopy } = await noticeOlderCopy(deps, opened);
+    if (olderCopy !== null) onOlderCopy(olderCopy);
+    const result = isCalling(command)
+      ? await performCallsWithoutWorker(deps, store, command)
+      : await performCommand(store, command, commandSettings(deps.config), deps.clock);
+    await progress.write();
+    return result;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Calls a shop or the API, within what the last worker left of the budget. The next worker buys what this takes in. */
+async function performCallsWithoutWorker(
+  deps: WorkerDeps,
+  store: Store,
+  command: CallingCommand,
+): Promise<CommandResult> {
+  const { config, clock } = deps;
+  const bootId = clock.bootId ?? null;
+  await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
+  const intake = buildStorefronts(deps, store, config, () => undefined);
+  const apiClock = new ApiClock(clock);
+  const wholesale = buildWholesaleClient(deps, apiClock);
+  const readBack = buildReadBack(deps, store, { intake }, new ShopConnections(deps));
+  try {
+    const submission = await buildSubmission(deps, store, wholesale, apiClock, { config });
+    const { gate } = submission;
+    gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
+    const { signal } = new AbortController();
+    return await performCalls({ readBack, submission }, command, signal);
+  } finally {
+    await readBack.stop();
+    await wholesale.close();
+  }
 }

@@ -6,14 +6,9 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
  * The folders that a shop writes and reads, and that are not there: mistyped, or on a volume that is not mounted. With the key that
  * names each. The worker's own folders it makes by itself.
  */
-export function missingFolders({
-  intake,
-  results,
-}: Config): readonly { readonly key: string; readonly path: string }[] {
-  return [
-    { key: 'intake.folder.inbox', path: intake.folder.inbox },
-    { key: 'results.folder', path: results.folder },
-  ].filter(({ path }) => !existsSync(path));
+export function missingFolders({ intake, results }: Config) {
+  const inbox = { key: 'intake.folder.inbox', path: intake.folder.inbox };
+  return [inbox, { key: 'results.folder', path: results.folder }].filter(({ path }) => !existsSync(path));
 }
 
 /**

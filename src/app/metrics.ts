@@ -1,5 +1,4 @@
 import { runChecks, type HealthCheck } from '../admin/health-server.ts';
-import type { GaugeSources } from '../admin/metrics/worker-gauges.ts';
 import { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import type { Config } from '../config/config.ts';
 import { newestBackupMs } from '../store/sqlite/backup.ts';
@@ -22,12 +21,8 @@ export function buildMetrics(
   { version, clock }: Pick<WorkerDeps, 'version' | 'clock'>,
   current: CurrentConfig,
 ): WorkerMetrics {
-  const metrics = new WorkerMetrics({
-    version,
-    node: process.version,
-    sources: () => configuredSources(current.config),
-    clock,
-  });
+  const sources = () => configuredSources(current.config);
+  const metrics = new WorkerMetrics({ version, node: process.version, sources, clock });
   metrics.events.knowSinks(sinkNames(current.config));
   return metrics;
 }
@@ -39,7 +34,7 @@ export function watchParts(
   current: CurrentConfig,
 ): void {
   const { gate, apiClock } = submission;
-  const sources: GaugeSources = {
+  metrics.watch({
     read: store.read,
     pauses: () => store.submission.pauses.all(),
     checks: () => runChecks(checks),
@@ -63,21 +58,15 @@ export function watchParts(
     upkeep: () => upkeep.results,
     lastBackupMs: () => newestBackupMs(current.config.backup.folder),
     nowMs: () => clock.wallMs(),
-  };
-  metrics.watch(sources);
+  });
 }
 
 const sinkNames = (config: Config): readonly string[] => resultSinks(config).map(({ name }) => name);
 
 /** The sources that the configuration names. Files may name any other. */
 function configuredSources({ intake: { folder, webhook, shops } }: Config): readonly string[] {
-  const callers = webhook?.standardWebhooks ?? [];
-  const named = [
-    folder.source,
-    webhook?.source ?? null,
-    ...(webhook?.tokens ?? []).flatMap(({ sources }) => sources),
-    ...callers.map(({ source }) => source),
-    ...shops.map(({ source }) => source),
-  ];
-  return [...new Set(named.filter((source) => source !== null))];
+  const { source, tokens, standardWebhooks } = webhook ?? { source: null, tokens: [], standardWebhooks: [] };
+  const bound = [folder, ...standardWebhooks, ...shops].map((caller) => caller.source);
+  const named = [source, ...bound, ...tokens.flatMap(({ sources }) => sources)];
+  return [...new Set(named.filter((name) => name !== null))];
 }

@@ -85,12 +85,16 @@ interface SealingDeps {
 }
 
 /** Seals what is in clear and what older keys have sealed. A worker that is killed meanwhile continues at its next start. */
-async function sealCodes({ store: { sealing }, clock, logger }: SealingDeps, signal: AbortSignal): Promise<void> {
-  const life = { clock, signal };
+async function sealCodes(deps: SealingDeps, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = deps;
+  const { sealing } = deps.store;
   let sealed = 0;
   let more = true;
   while (more && !signal.aborted) {
-    const done = await repeatWhileDiskIsFull(() => sealAgain(sealing, clock, sealedBetweenLogs, signal), life);
+    const done = await repeatWhileDiskIsFull(() => sealAgain(sealing, clock, sealedBetweenLogs, signal), {
+      clock,
+      signal,
+    });
     ({ more } = done);
     sealed += done.sealed;
     if (done.unreadable.length > 0)
@@ -101,25 +105,20 @@ async function sealCodes({ store: { sealing }, clock, logger }: SealingDeps, sig
     if (more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'sealing codes with the first key');
   }
   if (sealed === 0) return;
-  await emptyLog({ sealing }, life);
+  await emptyLog(deps, signal);
   if (!more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'all codes are sealed with the first key');
 }
 
 /** Until then the write-ahead log has the codes as they were. */
-async function emptyLog(
-  { sealing }: Pick<Store, 'sealing'>,
-  life: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<void> {
-  const isEmpty = (): Promise<boolean> => repeatWhileDiskIsFull(() => sealing.emptyLog(), life);
-  while (!life.signal.aborted && !(await isEmpty())) await life.clock.sleep(emptiedEveryMs, life.signal);
+async function emptyLog({ store: { sealing }, clock }: SealingDeps, signal: AbortSignal): Promise<void> {
+  const isEmpty = (): Promise<boolean> => repeatWhileDiskIsFull(() => sealing.emptyLog(), { clock, signal });
+  while (!signal.aborted && !(await isEmpty())) await clock.sleep(emptiedEveryMs, signal);
 }
 
-interface ShredderDeps {
+interface ShredderDeps extends SealingDeps {
   readonly store: Pick<Store, 'codeRetention' | 'sealing'>;
-  readonly clock: Clock;
   /** A clock that is wrong could shred what is new: then nothing is shredded. */
   readonly apiClock: Pick<ApiClock, 'read'>;
-  readonly logger: Logger;
   /** For how many days delivered codes are kept. */
   readonly codesDays: number;
 }
@@ -132,25 +131,20 @@ async function shredOldCodes(deps: ShredderDeps, signal: AbortSignal): Promise<v
     return;
   }
   const nowMs = clock.wallMs();
-  const request = {
-    nowMs,
-    beforeMs: nowMs - codesDays * dayMs,
-    reason: `kept for ${codesDays} days (retention.codes_days)`,
-  };
+  const reason = `kept for ${codesDays} days (retention.codes_days)`;
+  const request = { nowMs, beforeMs: nowMs - codesDays * dayMs, reason, limit: lookedAtOnce };
   let shredded = 0;
   let after: ShredCursor | null = null;
   do {
     const startMono = clock.monoMs();
-    const step: ShredRequest = { ...request, after, limit: lookedAtOnce };
-    const done: ShredProgress = await repeatWhileDiskIsFull(() => store.codeRetention.shredNext(step), {
-      clock,
-      signal,
-    });
+    const step: ShredRequest = { ...request, after };
+    const shred = (): Promise<ShredProgress> => store.codeRetention.shredNext(step);
+    const done = await repeatWhileDiskIsFull(shred, { clock, signal });
     shredded += done.shredded;
     after = done.next;
     await clock.sleep(Math.max(shortestPauseMs, clock.monoMs() - startMono), signal);
   } while (after !== null && !signal.aborted);
   if (shredded === 0) return;
-  await emptyLog(store, { clock, signal });
+  await emptyLog(deps, signal);
   logger.info({ entries: shredded, days: codesDays }, 'codes were shredded');
 }

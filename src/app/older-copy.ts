@@ -1,4 +1,3 @@
-import type { ProgressPort } from '../config/progress-file.ts';
 import type { Clock } from '../core/clock.ts';
 import { afterLossMs, olderCopyPause } from '../core/decision/after-loss.ts';
 import { reasonForOlderCopy } from '../core/outbox-progress.ts';
@@ -7,7 +6,7 @@ import type { AfterLossRequest } from '../store/submission/after-loss.ts';
 import type { Store } from '../store/store.ts';
 import { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
-import { ProgressKeeper } from './progress-keeper.ts';
+import { ProgressKeeper, type ProgressPort } from './progress-file.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 /** The part of the configuration that says how long the calls of a lost outbox may matter. */
@@ -30,14 +29,11 @@ export async function beginAfterLoss(
   const { windowMs, transitMs } = config.wholesale.limits;
   const waitMs = Math.max(config.submit.settlementDelayMs, windowMs + transitMs);
   // Paused first: a crash between the two steps has the loss noticed again.
-  await pauseAccount(store, { openedBy: request.actor, waitMs, nowMs });
+  await pauseAccount(store, request.actor, waitMs, nowMs);
   await store.operator.beginAfterLoss({ ...request, nowMs, untilMs: nowMs + afterLossMs });
 }
 
-async function pauseAccount(
-  store: Store,
-  { openedBy, waitMs, nowMs }: { openedBy: string; waitMs: number; nowMs: number },
-): Promise<void> {
+async function pauseAccount(store: Store, openedBy: string, waitMs: number, nowMs: number): Promise<void> {
   const { pauses } = store.submission;
   const probeAtMs = nowMs + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
@@ -93,14 +89,9 @@ async function compare(
     await beginAfterLoss(deps, store, { actor: person, reason, replaced: known });
     return null;
   }
-  if (file.kind === 'unreadable') {
-    logger.warn(
-      { error: file.message },
-      'the progress file cannot be read: whether the database is an older copy is not known at this start',
-    );
-  }
-  if (file.kind === 'missing' && found.attempt > 0)
-    logger.warn('there is no progress file: whether the database is an older copy is not known at this start');
+  const notKnown = 'whether the database is an older copy is not known at this start';
+  if (file.kind === 'unreadable') logger.warn({ error: file.message }, `the progress file cannot be read: ${notKnown}`);
+  if (file.kind === 'missing' && found.attempt > 0) logger.warn(`there is no progress file: ${notKnown}`);
   const reason = known === null ? null : reasonForOlderCopy(known, found);
   if (reason === null) return null;
   await beginAfterLoss(deps, store, { actor: 'worker', reason, replaced: known });

@@ -1,14 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import { progressFile, progressFilePath, type ProgressPort } from '../config/progress-file.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
 import { folderSinkName } from '../store/results/due-results.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
-import { openStore } from '../store/store.ts';
-import type { Store } from '../store/store.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { progressFile, progressFilePath, type ProgressPort } from './progress-file.ts';
 
 /**
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.

@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload-plan.ts';
+import type { Clock } from '../core/clock.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { setLogLevel } from '../ops/logger.ts';
-import { buildStorefronts } from './build-storefronts.ts';
+import { buildStorefronts } from './build-intake.ts';
 import { resultSinks } from './open-outbox.ts';
-import type { CurrentConfig, PartDeps, WorkerParts } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
 /**
  * Builds the reload of the configuration. Null when the configuration cannot be read again.
@@ -18,37 +19,29 @@ export function buildReloader(
   current: CurrentConfig,
   onUse: (next: Config) => void,
 ): ConfigReloader | null {
-  const { config, reading } = deps;
-  if (reading === undefined) return null;
-  return new ConfigReloader({
-    inUse: { ...reading, config },
-    load: reading.load,
-    prepare: async (next) => {
-      const use = prepareConfig(deps, parts, current, next);
-      return () => use(() => onUse(next));
-    },
-    logger: deps.logger.child({ component: 'config' }),
-    nowMs: () => deps.clock.wallMs(),
-  });
+  if (deps.reading === undefined) return null;
+  return new ConfigReloader(deps, deps.reading, (next) => prepareConfig(deps, parts, current, next, onUse));
 }
 
-/** Prepares everything that can fail with the new configuration. Returns the function that puts it to use. */
+/** Prepares everything that can fail with the new configuration, without any change. Returns the function that puts it to use. */
 function prepareConfig(
   deps: PartDeps,
   parts: WorkerParts,
   current: CurrentConfig,
   next: Config,
-): (onUse: () => void) => Promise<void> {
+  onUse: (next: Config) => void,
+): () => Promise<void> {
   const { logger, clock } = deps;
   const { store, submission, dispatcher, folder, webhook, storefronts, readBack, results, notify } = parts;
+  const nextWebhook = next.intake.webhook;
   const useFolder = folder.prepare(next.intake.folder);
   // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
-  const isSame = next.intake.webhook === null || hasSameEndpoints(next, current.config);
+  const isSame = nextWebhook === null || hasSameEndpoints(next, current.config);
   const intake = isSame ? storefronts.intake : buildStorefronts(deps, store, next, notify);
-  const useEndpoints = isSame ? null : webhook?.prepare(next.intake.webhook, intake);
+  const useEndpoints = isSame ? null : webhook?.prepare(nextWebhook, intake);
   // Last, because it opens connections, and nothing closes them when a later preparation fails.
   const useShops = readBack.prepare(next.intake.shops);
-  return async (onUse) => {
+  return async () => {
     const { keys, limits } = next.wholesale;
     await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
     const givenUp = await store.results.useSinks(resultSinks(next), clock.wallMs());
@@ -64,7 +57,7 @@ function prepareConfig(
     storefronts.intake = intake;
     useEndpoints?.();
     useShops();
-    onUse();
+    onUse(next);
     useFolder();
     results.deliveries.use(results.sinksOf(next));
     setLogLevel(logger, next.log.level);
@@ -82,31 +75,31 @@ function endpointsOf({ intake }: Config) {
   return [intake.webhook, intake.shops.map((shop) => ({ ...shop, rest: null, writeBack: null }))];
 }
 
-interface ReloadDeps {
-  readonly inUse: ConfigInUse;
-  /** Reads and checks the whole configuration. Throws CONFIG_INVALID with every mistake. */
-  readonly load: () => LoadedConfig;
-  /** Prepares everything that can fail, and returns the function that applies the change. Throws without any change. */
-  readonly prepare: (config: Config) => Promise<() => Promise<void>>;
-  readonly logger: Logger;
-  readonly nowMs: () => number;
-}
-
 /**
  * Reads the configuration again while the worker runs. A change is applied as a whole or not at all: an invalid
  * configuration is refused with the messages of `check-config`, and the one in use stays.
  */
 export class ConfigReloader {
-  readonly #deps: ReloadDeps;
+  readonly #load: () => LoadedConfig;
+  readonly #prepare: (next: Config) => () => Promise<void>;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
   #inUse: ConfigInUse;
   #refused = false;
   #succeededAtMs: number;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(deps: ReloadDeps) {
-    this.#deps = deps;
-    this.#inUse = deps.inUse;
-    this.#succeededAtMs = deps.nowMs();
+  constructor(
+    { config, clock, logger }: WorkerDeps,
+    { load, ...reading }: NonNullable<WorkerDeps['reading']>,
+    prepare: (next: Config) => () => Promise<void>,
+  ) {
+    this.#load = load;
+    this.#prepare = prepare;
+    this.#logger = logger.child({ component: 'config' });
+    this.#clock = clock;
+    this.#inUse = { ...reading, config };
+    this.#succeededAtMs = clock.wallMs();
   }
 
   /** Whether the last reload succeeded, and when one did last; at first, when the worker started. */
@@ -135,15 +128,15 @@ export class ConfigReloader {
   }
 
   async #reload(asked: string): Promise<ReloadReport> {
-    const { load, prepare, logger, nowMs } = this.#deps;
+    const logger = this.#logger;
     try {
-      const next = readUntilStable(load);
+      const next = readUntilStable(this.#load);
       const plan = planReload(this.#inUse, next);
       const { applied, needRestart } = plan;
-      if (applied.length > 0) await (await prepare(plan.config))();
+      if (applied.length > 0) await this.#prepare(plan.config)();
       this.#inUse = plan;
       this.#refused = false;
-      this.#succeededAtMs = nowMs();
+      this.#succeededAtMs = this.#clock.wallMs();
       for (const warning of next.warnings) logger.warn(warning);
       const line = { asked, applied, need_restart: needRestart };
       if (needRestart.length === 0) logger.info(line, applied.length === 0 ? 'reloaded: nothing changed' : 'reloaded');

@@ -27,11 +27,7 @@ const longestWaitMs = 3_600_000;
 const largeLogBytes = 268_435_456;
 
 /** The trouble of the upkeep, as health shows it. */
-interface Trouble {
-  readonly status: CheckStatus;
-  readonly reason: string;
-  readonly next: string;
-}
+type Trouble = readonly [status: CheckStatus, details: { readonly reason: string; readonly next: string }];
 
 /**
  * Backs up the database and checks it, by schedule, in a process of its own. No work waits for it, and its failures do not stop
@@ -45,6 +41,7 @@ export class Upkeep {
   readonly #results = new Map<UpkeepTask, UpkeepResult>();
   #schedules: readonly Schedule[] | null = null;
   #schedulesAtMono = 0;
+  /** Why the last answer of `health` was not `pass`; null: it was. */
   #trouble: Trouble | null = null;
 
   constructor(deps: UpkeepDeps) {
@@ -53,7 +50,7 @@ export class Upkeep {
   }
 
   get healthCheck(): HealthCheck {
-    return { name: 'upkeep', readiness: false, check: () => this.health(), details: () => this.details() };
+    return { name: 'upkeep', readiness: false, check: () => this.health(), details: () => this.#trouble?.[1] ?? null };
   }
 
   /** The last result of each task that has one. */
@@ -63,12 +60,7 @@ export class Upkeep {
 
   async health(): Promise<CheckStatus> {
     this.#trouble = this.#troubleOfResults() ?? (await this.#troubleOfLog());
-    return this.#trouble?.status ?? 'pass';
-  }
-
-  /** Why the last answer of `health` was not `pass`; null: it was. */
-  details(): Readonly<Record<string, unknown>> | null {
-    return this.#trouble === null ? null : { reason: this.#trouble.reason, next: this.#trouble.next };
+    return this.#trouble?.[0] ?? 'pass';
   }
 
   async start(): Promise<void> {
@@ -122,11 +114,12 @@ export class Upkeep {
     const startMono = clock.monoMs();
     this.#dueAtMono.delete(task);
     try {
-      const done = task === 'backup' ? await this.#backUp() : await this.#check();
-      const line = { task, duration_ms: Math.round(clock.monoMs() - startMono), ...done.line };
-      if (done.outcome === 'done') logger.info(line, 'upkeep done');
-      else logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');
-      await this.#record(task, done.outcome, done.outcome === 'done' ? null : 'DATABASE_UNSAFE');
+      const found = task === 'backup' ? await this.#backUp() : await this.#check();
+      const line = { task, duration_ms: Math.round(clock.monoMs() - startMono), ...found };
+      const isDamaged = 'problems' in found;
+      if (isDamaged) logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');
+      else logger.info(line, 'upkeep done');
+      await this.#record(task, isDamaged ? 'damaged' : 'done', isDamaged ? 'DATABASE_UNSAFE' : null);
     } catch (error) {
       if (this.#loop.signal.aborted) return;
       logger.error({ task, err: error }, 'the upkeep failed: it is tried again at its next time');
@@ -139,13 +132,12 @@ export class Upkeep {
     const { config, clock } = this.#deps;
     const settings = { ...config.backup, at: isoTime(clock.wallMs()), leaveFreeBytes: config.disk.minFreeBytes };
     const { file, removed } = await runUpkeep('backup', [config.databasePath, settings], this.#loop.signal);
-    return { outcome: 'done', line: { file, removed } } as const;
+    return { file, removed };
   }
 
   async #check() {
     const { problems } = await runUpkeep('check', [this.#deps.config.databasePath, true], this.#loop.signal);
-    if (problems.length === 0) return { outcome: 'done', line: {} } as const;
-    return { outcome: 'damaged', line: { problems } } as const;
+    return problems.length === 0 ? {} : { problems };
   }
 
   async #record(task: UpkeepTask, outcome: UpkeepResult['outcome'], code: string | null): Promise<void> {
@@ -166,19 +158,19 @@ export class Upkeep {
     const check = this.#results.get('check');
     if (check?.outcome === 'damaged') {
       const next = 'see the log, and restore a backup: docs/operating.md';
-      return { status: 'fail', reason: 'the check found damage in the database', next };
+      return ['fail', { reason: 'the check found damage in the database', next }];
     }
-    const failed = upkeepTasks.find((task) => this.#results.get(task)?.outcome === 'failed');
+    const [failed, result] = [...this.#results].find(([, { outcome }]) => outcome === 'failed') ?? [];
     if (failed === undefined) return null;
-    const code = this.#results.get(failed)?.code ?? 'failed';
+    const code = result?.code ?? 'failed';
     const next = `the log says why; try it with \`order-sync db ${failed}\``;
-    return { status: 'warn', reason: `the last ${failed} of the database failed (${code})`, next };
+    return ['warn', { reason: `the last ${failed} of the database failed (${code})`, next }];
   }
 
   async #troubleOfLog(): Promise<Trouble | null> {
     const { walBytes } = await this.#deps.store.fileSizes();
     if (walBytes <= largeLogBytes) return null;
     const next = 'close programs that have the database open for long';
-    return { status: 'warn', reason: `the write-ahead log of the database has ${walBytes} bytes`, next };
+    return ['warn', { reason: `the write-ahead log of the database has ${walBytes} bytes`, next }];
   }
 }

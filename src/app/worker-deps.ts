@@ -18,7 +18,7 @@ import type { ApiClock } from '../submit/api-clock.ts';
 import type { AttemptDeps } from '../submit/attempt.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
 import type { WholesaleClient } from '../wholesale/client.ts';
-import type { ProgressKeeper } from './progress-keeper.ts';
+import type { ProgressKeeper } from './progress-file.ts';
 
 /** Everything from outside that the worker is built from. */
 export interface WorkerDeps {

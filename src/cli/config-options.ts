@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { databaseName, type LoadedConfig } from '../config/config.ts';
-import type { ConfigSources } from '../config/config-file.ts';
-import { readDataDir } from '../config/data-dir.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import { databaseName, givenDataDir } from '../config/data-dir.ts';
+import type { ConfigSources } from '../config/layers.ts';
 import { openReader } from '../store/read/outbox-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
@@ -43,8 +43,8 @@ export async function configWithoutSecrets(options: ConfigOptions): Promise<Load
 }
 
 /** The folder of the outbox, by which a running worker is found, too. */
-export function dataDirOf(options: ConfigOptions): Promise<string> {
-  return readDataDir(sourcesOf(options));
+export async function dataDirOf(options: ConfigOptions): Promise<string> {
+  return givenDataDir(sourcesOf(options)) ?? (await configWithoutSecrets(options)).config.dataDir;
 }
 
 export async function databasePathOf(options: ConfigOptions): Promise<string> {

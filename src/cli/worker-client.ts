@@ -3,7 +3,8 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-protocol.ts';
-import { databaseName, type Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { databaseName } from '../config/data-dir.ts';
 import {
   commandResultSchema,
   isCalling,
@@ -53,7 +54,7 @@ export async function sendCommand(
     if (answered !== null) return answered;
     try {
       // Loaded only here: most commands find a running worker and need neither the store nor the API client.
-      const { performWithoutWorker } = await import('../app/work-without-worker.ts');
+      const { performWithoutWorker } = await import('../app/commands.ts');
       const { loggerFor } = await import('./command-logger.ts');
       const logger = loggerFor(config, stderr, 'silent');
       const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };

@@ -46,19 +46,18 @@ export const admin = z
 /**
  * The name of a token stands in the audit log, and only the token tells who decides: none may be shared, and a token of a
  * shop must not open the pages.
- * @param secrets all that are known, by the path of their key
  */
-export function checkAdmin(check: SectionCheck, secrets: ReadonlyMap<string, string>): void {
+export function checkAdmin(check: SectionCheck): void {
   const tokens = check.entries('admin', 'tokens');
   check.rotations(tokens, ['role']);
   for (const at of tokens) {
-    const own = [...at, 'value'].join('.');
-    const secret = secrets.get(own);
+    const own = [...at, 'value'];
+    const secret = check.secret(...own);
     if (secret === undefined) continue;
-    const other = [...secrets].find(([where, value]) => where !== own && value === secret)?.[0];
+    const other = [...check.secrets].find(([where, value]) => where !== own.join('.') && value === secret)?.[0];
     const shared = other === undefined ? null : `is the same secret as ${other}: each needs its own`;
     const problem = problemOfText(secret) ?? shared;
-    if (problem !== null) check.report([...at, 'value'], problem);
+    if (problem !== null) check.report(own, problem);
   }
 }
 

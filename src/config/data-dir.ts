@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
-import { type ConfigSources, readLayers } from './config-file.ts';
-import { findUnusedVariables } from './unused-variables.ts';
+import { type ConfigSources, readLayers } from './layers.ts';
+import { valueAt } from './section-check.ts';
+
+/** The database in the data folder. */
+export const databaseName = 'order-sync.db';
 
 /**
- * The folder of the outbox. Where `data_dir` is given, only that is read of the configuration: a command that only looks
- * starts faster, and works although a mistake elsewhere would keep a worker from starting.
- * @throws OrderSyncError CONFIG_INVALID with every mistake, when the folder may be another one because of one
+ * The folder of the outbox, if `data_dir` is given: nothing else is read of the configuration. So a command that only looks
+ * starts faster, and works although a mistake elsewhere would keep a worker from starting. Null: not given, or there are
+ * mistakes in names, so that the folder that is used by default may not be the one that was meant.
+ * @throws OrderSyncError CONFIG_INVALID when the file cannot be read, or is not YAML
  */
-export async function readDataDir(sources: ConfigSources): Promise<string> {
-  const { tree, cwd, environment, issues } = readLayers(sources);
-  const given: unknown = typeof tree === 'object' && tree !== null && 'data_dir' in tree ? tree.data_dir : undefined;
-  const mistakes = [...issues, ...findUnusedVariables(environment).issues];
-  if (typeof given === 'string' && given !== '' && mistakes.length === 0) return resolve(cwd, given);
-  // Not given: its name may be mistyped, and then the folder that is used by default is not the one that was meant.
-  const { loadConfig } = await import('./load.ts');
-  return loadConfig({ ...sources, secrets: false }).config.dataDir;
+export function givenDataDir(sources: ConfigSources): string | null {
+  const { tree, cwd, issues } = readLayers(sources);
+  const given = valueAt(tree, ['data_dir']);
+  return typeof given === 'string' && given !== '' && issues.length === 0 ? resolve(cwd, given) : null;
 }

@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { ConfigValue } from './config.ts';
 import type { Origins } from './layers.ts';
-import type { ResolvedDocument } from './derived-defaults.ts';
+import type { ResolvedDocument } from './resolve.ts';
 import { schemaNodeAt } from './schema-tree.ts';
-import type { ConfigPath } from './section-check.ts';
+import { type ConfigPath, isBranch } from './section-check.ts';
 
 /** Every effective value and who set it. Secrets are masked. */
 export function explainValues(document: ResolvedDocument, origins: Origins): ConfigValue[] {
   return leaves(document, []).map(({ path, value }) => {
-    const origin = origins.of(path);
-    return {
-      path: path.join('.'),
-      value: shownValue(path, value),
-      source: origin?.kind ?? 'default',
-      place: origin?.place ?? '',
-    };
+    const { kind = 'default', place = '' } = origins.of(path) ?? {};
+    return { path: path.join('.'), value: shownValue(path, value), source: kind, place };
   });
 }
 
@@ -31,10 +26,9 @@ export function digestValues(document: ResolvedDocument, secrets: ReadonlyMap<st
 const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: unknown }[] {
-  const node = schemaNodeAt(path);
-  const opaque = node?.type === undefined;
   if (value === undefined) return [];
-  if (opaque || typeof value !== 'object' || value === null) return [{ path, value }];
+  // A section without a type is opaque: another module reads it.
+  if (!isBranch(value) || schemaNodeAt(path)?.type === undefined) return [{ path, value }];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   if (entries.length === 0) return [{ path, value }];
   return entries.flatMap(([key, child]) => leaves(child, [...path, key]));
@@ -43,7 +37,6 @@ function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: un
 function shownValue(path: ConfigPath, value: unknown): unknown {
   const node = schemaNodeAt(path);
   if (node?.secret !== undefined) return '***';
-  // `sandbox` may hold secrets that this schema does not mark, because another module reads that section.
-  if (node?.type === undefined && path.join('.') !== 'wholesale.wire') return '(set)';
-  return value;
+  // `sandbox` may hold secrets that this schema does not mark.
+  return node?.type === undefined && path.join('.') !== 'wholesale.wire' ? '(set)' : value;
 }

@@ -1,22 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import { schemaNodeAt } from './schema-tree.ts';
 import { type Branch, type ConfigPath, isBranch, valueAt } from './section-check.ts';
-import { parseYamlValue, type YamlFile } from './yaml-file.ts';
+import { findUnusedVariables } from './unused-variables.ts';
+import { parseYamlValue, readYaml, type YamlFile } from './yaml-file.ts';
+
+export interface ConfigSources {
+  /** The file. Default: that of the variable ORDER_SYNC_CONFIG, else `config/order-sync.yaml`. */
+  readonly file?: string | undefined;
+  /** Dotted path to text, from `--set`. They override the environment. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Default: the variables of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where relative paths start, also those in the file. Default: the current working directory. */
+  readonly cwd?: string;
+  /** Default true. False: no secret is read, so that somebody who may not read them can look into the outbox. */
+  readonly secrets?: boolean;
+}
+
+const defaultFile = 'config/order-sync.yaml';
+
+/** The program brings this one along. It spends no money, so that it may stand in for a missing file of the same name. */
+const demoFile = 'config/sandbox.yaml';
+const ownDemoFile = resolve(import.meta.dirname, '../..', demoFile);
+
+const envPrefix = 'ORDER_SYNC__';
 
 /** Who set a value: a place in the file, the name of a variable, or a flag. */
-interface Origin {
+export interface Origin {
   readonly kind: 'file' | 'environment' | 'flag';
   readonly place: string;
 }
-
-/** File, environment and flags as one tree, with the origin of each value. */
-export interface LayeredTree {
-  readonly tree: unknown;
-  readonly origins: Origins;
-  readonly issues: readonly ConfigIssue[];
-}
-
-const envPrefix = 'ORDER_SYNC__';
 
 /** The origin of each path. */
 export class Origins {
@@ -42,42 +58,55 @@ export class Origins {
     return this.#file.has(path) ? { kind: 'file', place: this.#file.placeOf(path, 'value') } : undefined;
   }
 
-  /** Where to correct this path: its value or its key. For a path that is not set, the nearest section above it. */
-  placeFor(path: ConfigPath, part: 'value' | 'key' = 'value'): string {
-    const origin = this.of(path);
-    return origin === undefined || origin.kind === 'file' ? this.#file.placeOf(path, part) : origin.place;
-  }
-
+  /** An issue where its value or its key can be corrected. For a path that is not set, the nearest section above it. */
   issueAt(path: ConfigPath, problem: string, part: 'value' | 'key' = 'value'): ConfigIssue {
-    return { place: this.placeFor(path, part), path: path.join('.'), problem };
+    const origin = this.of(path);
+    const isInFile = origin === undefined || origin.kind === 'file';
+    return { place: isInFile ? this.#file.placeOf(path, part) : origin.place, path: path.join('.'), problem };
   }
 }
 
-/** Lets the environment override the file, and flags both. An empty variable is ignored: compose files set those. */
-export function layerSources(
-  file: YamlFile,
-  environment: Readonly<Record<string, string | undefined>>,
-  flags: Readonly<Record<string, string>>,
-): LayeredTree {
+/**
+ * Reads the file, the environment and the flags into one tree, with the origin of each value. The environment overrides the
+ * file, and flags both. An empty variable is ignored: compose files set those. Only names are checked yet.
+ * @throws OrderSyncError CONFIG_INVALID when the file cannot be read, or is not YAML
+ */
+export function readLayers({ environment = process.env, cwd = process.cwd(), flags = {}, ...given }: ConfigSources) {
+  const name = given.file ?? (environment['ORDER_SYNC_CONFIG'] || defaultFile);
+  const file = readYaml(name, readConfigFile(name, cwd));
   const origins = new Origins(file);
-  const issues: ConfigIssue[] = [];
+  const { issues, warnings } = findUnusedVariables(environment);
   const tree = withoutEmptySections(file.tree, []);
-  const set = (path: ConfigPath, text: string, origin: Origin) => {
+  const set = (segments: readonly string[], text: string, origin: Origin) => {
+    const path = segments.map((segment) => (/^\d{1,3}$/.test(segment) ? Number(segment) : segment));
     origins.override(path, origin);
-    const problem = setAt(tree, path, coerce(path, text));
+    // Where the schema wants text, digits stay text. Anything else is read as YAML.
+    const value = schemaNodeAt(path)?.type === 'string' ? text : parseYamlValue(text);
+    const problem = setAt(tree, path, value);
     if (problem !== null) issues.push({ place: origin.place, path: path.join('.'), problem });
   };
   // Sorted after the others are left out: to compare by number, the language rules are loaded, which takes a while.
-  const ours = Object.entries(environment).filter(([name]) => name.startsWith(envPrefix));
-  for (const [name, text] of ours.toSorted(byName)) {
+  const ours = Object.entries(environment).filter(([variable]) => variable.startsWith(envPrefix));
+  for (const [place, text] of ours.toSorted(byName)) {
     if (text === undefined || text === '') continue;
-    set(pathOf(name.slice(envPrefix.length).toLowerCase().split('__')), text, { kind: 'environment', place: name });
+    set(place.slice(envPrefix.length).toLowerCase().split('__'), text, { kind: 'environment', place });
   }
-  for (const [name, text] of Object.entries(flags)) {
-    const path = pathOf(name.split('.'));
-    set(path, text, { kind: 'flag', place: '--set' });
+  for (const [key, text] of Object.entries(flags)) set(key.split('.'), text, { kind: 'flag', place: '--set' });
+  return { file: name, cwd, tree, origins, issues, warnings };
+}
+
+function readConfigFile(name: string, cwd: string): string {
+  const path = resolve(cwd, name);
+  const isMissing = !existsSync(path);
+  try {
+    return readFileSync(isMissing && name === demoFile ? ownDemoFile : path, 'utf8');
+  } catch (error) {
+    const problem = isMissing ? 'does not exist' : 'cannot be read';
+    const hint = isMissing
+      ? 'name it with --config FILE or ORDER_SYNC_CONFIG, or copy config/order-sync.example.yaml to config/order-sync.yaml (the demo uses config/sandbox.yaml)'
+      : 'make it readable for the user that runs order-sync';
+    throw new OrderSyncError('CONFIG_INVALID', `The config file ${name} ${problem}`, { hint, cause: error });
   }
-  return { tree, origins, issues };
 }
 
 /** Sorts by number, because the entries of a list must be added in order. */
@@ -85,21 +114,10 @@ function byName(left: readonly [string, unknown], right: readonly [string, unkno
   return left[0].localeCompare(right[0], 'en', { numeric: true });
 }
 
-function pathOf(segments: readonly string[]): (string | number)[] {
-  return segments.map((segment) => (/^\d{1,3}$/.test(segment) ? Number(segment) : segment));
-}
-
-/** Where the schema wants text, digits stay text. Anything else is read as YAML. */
-function coerce(path: ConfigPath, text: string): unknown {
-  const node = schemaNodeAt(path);
-  if (node?.type === 'string') return text;
-  return parseYamlValue(text);
-}
-
 /** YAML reads a section whose keys are all commented out as null. It is removed, as if it were not there. */
 function withoutEmptySections(value: unknown, path: ConfigPath): unknown {
   if (Array.isArray(value)) return value.map((child, index) => withoutEmptySections(child, [...path, index]));
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isBranch(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key, child]) => child !== null || schemaNodeAt([...path, key])?.properties === undefined)

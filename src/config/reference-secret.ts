@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
@@ -38,13 +38,9 @@ function readIfPresent(path: string): string | null {
 function parseSecret(path: string, text: string): Buffer {
   const hex = text.trim();
   if (!/^([0-9a-f]{2}){32,}$/i.test(hex)) {
-    throw new OrderSyncError(
-      'CONFIG_INVALID',
-      `The reference secret ${path} must hold at least 64 hexadecimal digits`,
-      {
-        hint: 'restore it from your copy. Never create a new one for an installation that has bought anything',
-      },
-    );
+    const problem = `The reference secret ${path} must hold at least 64 hexadecimal digits`;
+    const hint = 'restore it from your copy. Never create a new one for an installation that has bought anything';
+    throw new OrderSyncError('CONFIG_INVALID', problem, { hint });
   }
   return Buffer.from(hex, 'hex');
 }
@@ -58,7 +54,8 @@ function createSecret(path: string): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeDurably(draft, `${randomBytes(secretBytes).toString('hex')}\n`);
+    const text = `${randomBytes(secretBytes).toString('hex')}\n`;
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
     linkSync(draft, path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
@@ -75,15 +72,5 @@ function createSecret(path: string): void {
     fsyncSync(directory);
   } finally {
     closeSync(directory);
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

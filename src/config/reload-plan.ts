@@ -1,28 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { Config, LoadedConfig } from './config.ts';
-import type { ResolvedDocument } from './derived-defaults.ts';
 import { digestValues } from './explain.ts';
-import { toConfig } from './resolve.ts';
+import { type ResolvedDocument, toConfig } from './resolve.ts';
 import { isLive } from './schema-tree.ts';
-import { type ConfigPath, isBranch } from './section-check.ts';
+import { isBranch } from './section-check.ts';
 
 /** The outcome of a reload. Keys are named as in the file, with `[]` for the entries of a list. */
 export interface ReloadReport {
+  /** Keys that take effect now, for example `wholesale.keys[].value`. */
   readonly applied: readonly string[];
-  /** Keys that changed, and take effect only after a restart. */
+  /** Keys that changed, and keep the value in use until a restart. */
   readonly needRestart: readonly string[];
   readonly warnings: readonly string[];
 }
 
 /** The configuration in use, with its values, where they came from, and their digests. */
 export type ConfigInUse = Pick<LoadedConfig, 'config' | 'document' | 'readings' | 'values' | 'digests'>;
-
-interface ReloadPlan extends ConfigInUse {
-  /** Keys that take effect now, for example `wholesale.keys[].value`. */
-  readonly applied: readonly string[];
-  /** Keys that changed, and keep the value in use until a restart. */
-  readonly needRestart: readonly string[];
-}
 
 const maxReadings = 5;
 
@@ -35,7 +29,7 @@ export function readUntilStable(load: () => LoadedConfig): LoadedConfig {
   let before = readOrRetry(load);
   for (let reading = 2; reading <= maxReadings; reading += 1) {
     const now = readOrRetry(load);
-    if (isSame(before.digests, now.digests)) return now;
+    if (isDeepStrictEqual(before.digests, now.digests)) return now;
     before = now;
   }
   throw new OrderSyncError('CONFIG_INVALID', 'The configuration kept changing while it was read', {
@@ -52,23 +46,19 @@ function readOrRetry(load: () => LoadedConfig): LoadedConfig {
   }
 }
 
-function isSame(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): boolean {
-  return left.size === right.size && [...left].every(([path, digest]) => right.get(path) === digest);
-}
-
 /**
  * What a reload changes: the keys that the schema marks as live, and nothing else names them. `reload.ts` of `app` puts the
  * configuration that results into use. A change of another key needs a restart: the value in use stays, and every reload
  * until then names the key.
  */
-export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan {
+export function planReload(running: ConfigInUse, next: ConfigInUse): ConfigInUse & Omit<ReloadReport, 'warnings'> {
   const kept = keptSections(running.config, next.config);
-  const isApplied = (path: ConfigPath): boolean =>
-    isLive(path) && !kept.some((section) => path.join('.').startsWith(`${section}.`));
+  const isApplied = (path: string): boolean =>
+    isLive(pathOf(path)) && !kept.some((section) => path.startsWith(`${section}.`));
   const document = mergeLive(running.document, next.document, isApplied);
   const secrets = new Map([
-    ...[...running.readings.secrets].filter(([path]) => !isApplied(pathOf(path))),
-    ...[...next.readings.secrets].filter(([path]) => isApplied(pathOf(path))),
+    ...[...running.readings.secrets].filter(([path]) => !isApplied(path)),
+    ...[...next.readings.secrets].filter(([path]) => isApplied(path)),
   ]);
   const readings = { ...running.readings, secrets };
   const digests = digestValues(document, secrets);
@@ -77,8 +67,8 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
     document,
     readings,
     values: [
-      ...running.values.filter(({ path }) => !isApplied(pathOf(path))),
-      ...next.values.filter(({ path }) => isApplied(pathOf(path))),
+      ...running.values.filter(({ path }) => !isApplied(path)),
+      ...next.values.filter(({ path }) => isApplied(path)),
     ],
     digests,
     applied: changedKeys(running.digests, digests),
@@ -96,16 +86,13 @@ function changedKeys(left: ReadonlyMap<string, string>, right: ReadonlyMap<strin
 function mergeLive(
   running: ResolvedDocument,
   next: ResolvedDocument,
-  isApplied: (path: ConfigPath) => boolean,
+  isApplied: (path: string) => boolean,
 ): ResolvedDocument {
-  const merge = (from: unknown, to: unknown, path: ConfigPath): unknown => {
-    if (!isSection(from) || !isSection(to)) return isApplied(path) ? to : from;
+  const merge = (from: unknown, to: unknown, path: readonly string[]): unknown => {
+    if (!isSection(from) || !isSection(to)) return isApplied(path.join('.')) ? to : from;
     const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
-    return Object.fromEntries(
-      [...keys]
-        .map((key) => [key, merge(from[key], to[key], [...path, key])] as const)
-        .filter(([, value]) => value !== undefined),
-    );
+    const merged = [...keys].map((key) => [key, merge(from[key], to[key], [...path, key])] as const);
+    return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both have this type, and each value is that of one of them
   return merge(running, next, []) as ResolvedDocument;

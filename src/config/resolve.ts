@@ -1,18 +1,70 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { camelKeys } from '../core/settings/schema-values.ts';
-import { defaultScanning } from '../intake/folder/settings.ts';
+import { defaultScanning, type FolderSettings } from '../intake/folder/settings.ts';
 import { defaultWebhookLimits, usualSource, type WebhookSettings } from '../intake/http/settings.ts';
 import { defaultParseLimits } from '../intake/orders/settings.ts';
-import { alertPace, callbackTimeouts, type ResultsSettings } from '../results/settings.ts';
-import { resolveShops } from '../storefronts/settings.ts';
+import { alertPace, type AlertSettings, callbackTimeouts, type ResultsSettings } from '../results/settings.ts';
+import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { defaultSubmitLimits } from '../submit/settings.ts';
-import { databaseName, type Config } from './config.ts';
-import type { Readings, ResolvedDocument } from './derived-defaults.ts';
+import { databaseName } from './data-dir.ts';
+import type { ConfigDocument } from './schema.ts';
+
+/** Adds the defaults that depend on other keys and makes paths absolute. `--explain` shows this document. */
+export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
+  const { reference, intake, backup, submit, wholesale, results } = document;
+  const absolute = (path: string): string => resolve(cwd, path);
+  const dataDir = absolute(document.data_dir);
+  const within = (name: string, path = join(dataDir, name)): string => absolute(path);
+  const { inbox, archive, rejected, sku_map: skuMap, ...folder } = intake.folder;
+  const { customer } = results;
+  const secretFile = within('reference.secret', reference.secret_file);
+  return {
+    ...document,
+    data_dir: dataDir,
+    reference: {
+      ...reference,
+      secret_file: secretFile,
+      progress_folder: absolute(reference.progress_folder ?? dirname(secretFile)),
+    },
+    intake: {
+      folder: {
+        inbox: within('inbox', inbox),
+        archive: within('archive', archive),
+        rejected: within('rejected', rejected),
+        ...folder,
+        sku_map: skuMap && absolute(skuMap),
+      },
+      webhook: intake.webhook && withAbsolutePaths(intake.webhook, absolute),
+    },
+    backup: { ...backup, folder: within('backups', backup.folder) },
+    // The budget of every key can be used up while each call takes 10 s: at 20 orders a minute, a key has 3 calls under way
+    // then. The rest is for lookups, and for outcomes that are unknown.
+    submit: { ...submit, concurrency: submit.concurrency ?? 4 + 4 * Math.max(1, wholesale.keys.length) },
+    wholesale: { ...wholesale, ca_file: wholesale.ca_file && absolute(wholesale.ca_file) },
+    results: {
+      ...results,
+      folder: within('results', results.folder),
+      customer: customer && { ...customer, templates: customer.templates && absolute(customer.templates) },
+    },
+  };
+}
+
+export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
+
+/** What a configuration needs beside its document. */
+export interface Readings {
+  /** By the path of their key. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** The content of `wholesale.ca_file`. */
+  readonly ca: string | null;
+  /** The number of `results.group`. */
+  readonly gid: number | null;
+}
 
 /** The configuration as the code uses it: keys in camelCase, secrets read, and what no key sets. */
-export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readings): Config {
-  const { disk, intake, wholesale, submit, results, alerts, upkeep, seal, retention, admin, log, sandbox } = document;
+export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readings) {
   const { trial, ...others } = document;
+  const { disk, intake, wholesale, submit, results, alerts, upkeep, seal, retention, admin, log, sandbox } = others;
   const { webhook, folder } = intake;
   const scale = trial.time_scale;
   const { base_url, keys, wire, ca_file: _read, limits, ...upstream } = wholesale;
@@ -21,6 +73,7 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
   return {
     ...camelKeys(others),
     databasePath: join(document.data_dir, databaseName),
+    /** With less free space no new orders are taken in, or nothing is sent: every call must be recorded. */
     disk: { minFreeBytes: disk.min_free_bytes, sendingMinFreeBytes: disk.min_free_bytes / 2 },
     intake: {
       folder: toFolderSettings(folder, scale),
@@ -34,6 +87,7 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
       ca,
       upstream: wholesale.environment === 'sandbox' ? 'sandbox' : baseUrl,
       keys: keys.map(({ name }, index) => ({ name, value: secretAt(`wholesale.keys.${index}.value`) })),
+      /** As written: `readWire` checks it. */
       wire,
     },
     submit: {
@@ -44,14 +98,8 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
     },
     results: toResultsSettings(results, { secretAt, gid, scale }),
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secretAt(`seal.keys.${index}.value`) })) },
-    alerts: alerts.map(({ name, format, secrets: listed, on }, index) => ({
-      name,
-      url: secretAt(`alerts.${index}.url`),
-      format,
-      secrets: listed.map((_, at) => secretAt(`alerts.${index}.secrets.${at}.value`)),
-      on,
-      ...alertPace(scale),
-    })),
+    alerts: toAlertSettings(alerts, secretAt, scale),
+    /** Cron expressions in UTC; null: never. */
     upkeep: {
       backupSchedule: upkeep.backup_schedule === 'off' ? null : upkeep.backup_schedule,
       checkSchedule: upkeep.check_schedule === 'off' ? null : upkeep.check_schedule,
@@ -64,21 +112,31 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
       }),
       hosts: admin.hosts,
     },
-    log: { level: log.level, format: 'auto' },
+    log: { level: log.level, format: 'auto' as const },
+    /** As written. Only the sandbox and the demo read it. */
     sandbox,
   };
 }
 
 type SecretAt = (path: string) => string;
 
-function toFolderSettings(folder: ResolvedDocument['intake']['folder'], scale: number): Config['intake']['folder'] {
-  const { inbox, columns, currency = null, sku_map: skuMap = null, ...others } = folder;
+function toAlertSettings(alerts: ResolvedDocument['alerts'], secretAt: SecretAt, scale: number): AlertSettings[] {
+  return alerts.map(({ name, format, secrets, on }, index) => ({
+    name,
+    url: secretAt(`alerts.${index}.url`),
+    format,
+    secrets: secrets.map((_, at) => secretAt(`alerts.${index}.secrets.${at}.value`)),
+    on,
+    ...alertPace(scale),
+  }));
+}
+
+function toFolderSettings(folder: ResolvedDocument['intake']['folder'], scale: number): FolderSettings {
+  const { currency = null, sku_map: skuMap = null, ...others } = folder;
   return {
     ...others,
-    inbox,
     // Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts.
-    work: join(dirname(inbox), 'work'),
-    columns,
+    work: join(dirname(others.inbox), 'work'),
     currency,
     skuMap,
     limits: defaultParseLimits,

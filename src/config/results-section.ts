@@ -1,10 +1,25 @@
 import { z } from 'zod';
 import { sourceSchema } from '../core/order/order-request.ts';
 import { resultEventTypes } from '../core/result/result-events.ts';
-import { count, folderPath, httpUrl, keyName, live, signingSecrets } from '../core/settings/schema-values.ts';
+import {
+  count,
+  folderPath,
+  httpUrl,
+  isHttpUrl,
+  keyName,
+  live,
+  secretFile,
+  secretText,
+  signingSecrets,
+} from '../core/settings/schema-values.ts';
 import { findGroup, isInGroup } from '../ops/system-groups.ts';
-import { qrForms } from '../results/settings.ts';
-import { problemOfWhsec, type SectionCheck } from './section-check.ts';
+import { alertTopics, qrForms } from '../results/settings.ts';
+import { type ConfigPath, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
+
+const allowHttp = z
+  .boolean()
+  .default(false)
+  .describe('Allows http to another machine. Only for a network that nobody else can read.');
 
 const callbacks = z
   .array(
@@ -31,10 +46,7 @@ const callbacks = z
         .describe(
           'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
         ),
-      allow_http: z
-        .boolean()
-        .default(false)
-        .describe('Allows http to another machine. Only for a network that nobody else can read.'),
+      allow_http: allowHttp,
     }),
   )
   .max(20)
@@ -80,24 +92,66 @@ export const results = z
   .prefault({})
   .describe('Where results are written back to.');
 
+/** The section of the endpoints that are told when something is wrong. */
+export const alerts = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('The name of this endpoint in logs and health, as `alert:<name>`.'),
+      url: secretText('required').describe(
+        'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine, for a sandbox and with `allow_http`.',
+      ),
+      url_file: secretFile('the address'),
+      format: z
+        .enum(['json', 'slack'])
+        .default('json')
+        .describe('`json`: an event, see docs/alerts.md. `slack`: `{ text }`.'),
+      secrets: signingSecrets
+        .max(5)
+        .default([])
+        .describe('The secrets that sign each post with the Standard Webhooks scheme. Empty: posts are not signed.'),
+      on: z
+        .array(z.enum(alertTopics))
+        .min(1)
+        .max(alertTopics.length)
+        .default([...alertTopics])
+        .describe('The topics to post, see docs/alerts.md.'),
+      allow_http: allowHttp,
+    }),
+  )
+  .max(10)
+  .default([])
+  .describe('Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.');
+
 /** Deliveries are recorded under the name of an endpoint, so two must not share one. */
 export function checkResults(check: SectionCheck): void {
   checkGroup(check);
   const endpoints = check.entries('results', 'callbacks');
   check.distinct(endpoints, 'name', 'the names of the other callbacks');
   for (const at of endpoints) {
-    const mayBeHttp = check.isSandbox || check.at(...at, 'allow_http') === true;
-    if (!mayBeHttp) check.encrypted([...at, 'url'], 'keys and codes would cross the network');
-    const own = new Set<string>();
-    for (const entry of check.entries(...at, 'secrets')) {
-      const secret = check.secret(...entry, 'value');
-      if (secret === undefined) continue;
-      const problem = own.has(secret) ? 'is listed twice: remove one of them' : problemOfWhsec(secret);
-      if (problem !== null) check.report([...entry, 'value'], problem);
-      own.add(secret);
-    }
+    if (!mayBeHttp(check, at)) check.encrypted([...at, 'url'], 'keys and codes would cross the network');
+    check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfWhsec, listedTwice);
   }
 }
+
+/** No message has an address in it: an address of Slack lets its holder post. */
+export function checkAlerts(check: SectionCheck): void {
+  const endpoints = check.entries('alerts');
+  check.distinct(endpoints, 'name', 'the names of the other alerts');
+  const problemOfUrl = (url: string, at: ConfigPath): string | null => {
+    if (!isHttpUrl(url)) return 'must be an http or https address without user, query or fragment';
+    if (mayBeHttp(check, at) || !isUnencrypted(url)) return null;
+    return 'must be https, because anybody on the way could read where alerts are posted; or set allow_http';
+  };
+  for (const at of endpoints) {
+    check.secretsOf([at], 'url', (url) => problemOfUrl(url, at), null);
+    check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfWhsec, null);
+  }
+}
+
+const listedTwice = () => 'is listed twice: remove one of them';
+
+const mayBeHttp = (check: SectionCheck, endpoint: ConfigPath): boolean =>
+  check.isSandbox || check.at(...endpoint, 'allow_http') === true;
 
 /** The group of results must exist, and the worker must be allowed to give files to it. */
 function checkGroup(check: SectionCheck): void {

@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { sourceSchema } from '../core/order/order-request.ts';
 import { count, durationMs, folderPath, live } from '../core/settings/schema-values.ts';
 import { admin } from './admin-section.ts';
-import { alerts } from './alerts-section.ts';
-import { folderIntake } from './folder-section.ts';
-import { results } from './results-section.ts';
+import { folderIntake, webhookIntake } from './intake-section.ts';
+import { alerts, results } from './results-section.ts';
 import type { SectionCheck } from './section-check.ts';
 import { backup, retention, seal, upkeep } from './upkeep-section.ts';
-import { webhookIntake } from './webhook-section.ts';
 import { wholesale } from './wholesale-section.ts';
 
 const disk = z

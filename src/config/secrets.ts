@@ -1,76 +1,55 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
 import { schemaTree, type SchemaNode } from './schema-tree.ts';
-import { type ConfigPath, isSandbox, valueAt } from './section-check.ts';
-
-export interface Secrets {
-  readonly issues: readonly ConfigIssue[];
-  readonly warnings: readonly string[];
-  /** By the dotted path of their key, without its `_file`. */
-  readonly all: ReadonlyMap<string, string>;
-}
+import { type ConfigPath, type SectionCheck, valueAt } from './section-check.ts';
 
 /**
  * Reads every key that the schema marks as a secret, from its value or from its `_file`. A value in the config file is a
  * mistake, because config files are copied, committed and shown to people. Only a sandbox may have one there.
  * @param areNeeded false for a command that only reads the outbox: no file of a secret is opened, and none is known
  */
-export function readSecrets(tree: unknown, origins: Origins, cwd: string, areNeeded = true): Secrets {
-  const issues: ConfigIssue[] = [];
-  const warnings: string[] = [];
-  const found = new Map<string, string>();
-  const mayBeInFile = isSandbox(tree);
-
-  for (const { path, need } of secretPaths(schemaTree, tree, [])) {
-    const report = (where: ConfigPath, problem: string) => issues.push(origins.issueAt(where, problem));
+export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, areNeeded = true): void {
+  for (const { path, need } of secretPaths(schemaTree, check.tree, [])) {
     const filePath = [...path.slice(0, -1), `${String(path.at(-1))}_file`];
-    const value = valueAt(tree, path);
-    const file = valueAt(tree, filePath);
+    const value = check.at(...path);
+    const file = check.at(...filePath);
     const kind = origins.of(path)?.kind;
-    const instead = `use ${String(filePath.at(-1))}, or the variable ${variableOf(path)}`;
+    const instead = `use ${String(filePath.at(-1))}, or the variable ORDER_SYNC__${path.join('__').toUpperCase()}`;
     if (value !== undefined && kind === 'flag') {
       // Every process of the machine can see the arguments of another, and shells keep them in their history.
-      report(path, `is a secret and must not be a flag: ${instead}`);
+      check.report(path, `is a secret and must not be a flag: ${instead}`);
     } else if (value !== undefined && file !== undefined) {
-      report(path, `and ${filePath.join('.')} are both set: remove one of them`);
+      check.report(path, `and ${filePath.join('.')} are both set: remove one of them`);
     } else if (value !== undefined) {
-      if (kind === 'file' && !mayBeInFile) report(path, `is a secret and must not be in a config file: ${instead}`);
-      if (typeof value === 'string' && areNeeded) found.set(path.join('.'), value);
+      if (kind === 'file' && !check.isSandbox)
+        check.report(path, `is a secret and must not be in a config file: ${instead}`);
+      if (typeof value === 'string' && areNeeded) check.secrets.set(path.join('.'), value);
     } else if (!areNeeded) {
       continue;
     } else if (typeof file === 'string') {
       const read = readSecretFile(resolve(cwd, file));
-      if ('problem' in read) report(filePath, read.problem);
-      else found.set(path.join('.'), read.secret);
-      if ('warning' in read) warnings.push(`${filePath.join('.')}: ${file} ${read.warning}`);
+      if ('problem' in read) check.report(filePath, read.problem);
+      else check.secrets.set(path.join('.'), read.secret);
+      if ('warning' in read) check.warnings.push(`${filePath.join('.')}: ${file} ${read.warning}`);
     } else if (need === 'required') {
-      report(path, `is required: ${instead}`);
+      check.report(path, `is required: ${instead}`);
     }
   }
-  return { issues, warnings, all: found };
 }
 
+/** The secrets of this node, in the sections and entries that are set. */
 function* secretPaths(
   node: SchemaNode,
-  tree: unknown,
-  at: ConfigPath,
+  value: unknown,
+  path: ConfigPath,
 ): Generator<{ path: ConfigPath; need: 'required' | 'optional' }> {
-  const here = at.length === 0 ? tree : valueAt(tree, at);
-  if (here === undefined && at.length > 0) return;
-  for (const [name, child] of Object.entries(node.properties ?? {})) {
-    const path = [...at, name];
-    if (child.secret !== undefined) yield { path, need: child.secret };
-    else yield* secretPaths(child, tree, path);
-    const list = valueAt(tree, path);
-    if (child.items === undefined || !Array.isArray(list)) continue;
-    for (const index of list.keys()) yield* secretPaths(child.items, tree, [...path, index]);
-  }
-}
-
-function variableOf(path: ConfigPath): string {
-  return `ORDER_SYNC__${path.join('__').toUpperCase()}`;
+  if (node.secret !== undefined) yield { path, need: node.secret };
+  else if (value === undefined) return;
+  for (const [name, child] of Object.entries(node.properties ?? {}))
+    yield* secretPaths(child, valueAt(value, [name]), [...path, name]);
+  if (node.items === undefined || !Array.isArray(value)) return;
+  for (const [index, entry] of value.entries()) yield* secretPaths(node.items, entry, [...path, index]);
 }
 
 const readableByAll = 'can be read by every user of this machine: run chmod 600 on it';
@@ -121,6 +100,5 @@ function readSecretFile(path: string): SecretFile {
   if (text.length > 4096 || !/^[\x21-\x7e]+$/.test(text)) {
     return { problem: 'must name a file with one line of printable ASCII without spaces' };
   }
-  const warning = isReadableByAll(mode) ? { warning: readableByAll } : {};
-  return { secret: text, ...warning };
+  return { secret: text, ...(isReadableByAll(mode) ? { warning: readableByAll } : {}) };
 }

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { isHttpUrl, isLoopback } from '../core/settings/schema-values.ts';
+import type { ConfigIssue } from './config-issue.ts';
 
 export type ConfigPath = readonly (string | number)[];
 
@@ -20,62 +21,47 @@ export function valueAt(tree: unknown, path: ConfigPath): unknown {
   return here;
 }
 
-export function isSandbox(tree: unknown): boolean {
-  return valueAt(tree, ['wholesale', 'environment']) === 'sandbox';
-}
-
 /**
  * The tree as it was written, for the rules between keys: one report has their issues and those of the schema. A rule
  * ignores values of a wrong type, which the schema reports, and puts no secret into a message.
  */
 export class SectionCheck {
-  readonly #tree: unknown;
-  readonly #secretOf: (path: string) => string | undefined;
-  readonly #report: (path: ConfigPath, problem: string) => void;
-  readonly #warn: (sentence: string) => void;
+  readonly tree: unknown;
   readonly isSandbox: boolean;
+  readonly issues: ConfigIssue[] = [];
+  /** Sentences for the log about what works, and should be corrected. */
+  readonly warnings: string[] = [];
+  /** All that are known, by the dotted path of their key, without its `_file`. */
+  readonly secrets = new Map<string, string>();
+  readonly #issueAt: (path: ConfigPath, problem: string) => ConfigIssue;
 
-  constructor(
-    tree: unknown,
-    options: {
-      readonly secretOf: (path: string) => string | undefined;
-      readonly report: (path: ConfigPath, problem: string) => void;
-      readonly warn: (sentence: string) => void;
-    },
-  ) {
-    this.#tree = tree;
-    this.#secretOf = options.secretOf;
-    this.#report = options.report;
-    this.#warn = options.warn;
-    this.isSandbox = isSandbox(tree);
+  constructor(tree: unknown, issueAt: (path: ConfigPath, problem: string) => ConfigIssue) {
+    this.tree = tree;
+    this.isSandbox = valueAt(tree, ['wholesale', 'environment']) === 'sandbox';
+    this.#issueAt = issueAt;
   }
 
   at(...path: ConfigPath): unknown {
-    return valueAt(this.#tree, path);
+    return valueAt(this.tree, path);
   }
 
   /** The path of each entry of the list at this path. */
   entries(...path: ConfigPath): ConfigPath[] {
-    const list = valueAt(this.#tree, path);
+    const list = this.at(...path);
     return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
   }
 
   number(path: ConfigPath, otherwise: number): number {
-    const value = valueAt(this.#tree, path);
+    const value = this.at(...path);
     return typeof value === 'number' ? value : otherwise;
   }
 
   secret(...path: ConfigPath): string | undefined {
-    return this.#secretOf(path.join('.'));
+    return this.secrets.get(path.join('.'));
   }
 
   report(path: ConfigPath, problem: string): void {
-    this.#report(path, problem);
-  }
-
-  /** Adds a sentence to the log about what works, and should be corrected. */
-  warn(sentence: string): void {
-    this.#warn(sentence);
+    this.issues.push(this.#issueAt(path, problem));
   }
 
   /** Reports each entry whose `key` has the value of one before it: `must differ from <others>, got "x"`. */
@@ -86,6 +72,30 @@ export class SectionCheck {
       if (typeof value === 'string' && seen.has(value))
         this.report([...entry, key], `must differ from ${others}, got "${value}"`);
       seen.add(value);
+    }
+  }
+
+  /**
+   * Reports the secrets of entries that cannot be used.
+   * @param problemOf the problem of a secret; null: none
+   * @param repeated the problem of a secret that an entry before has; null: several may have it
+   * @param seen the entries with each secret, also those of lists that were checked before
+   */
+  secretsOf(
+    entries: readonly ConfigPath[],
+    key: string,
+    problemOf: (secret: string) => string | null,
+    repeated: ((first: string) => string) | null,
+    seen = new Map<string, string>(),
+  ): void {
+    for (const entry of entries) {
+      const secret = this.secret(...entry, key);
+      if (secret === undefined) continue;
+      const problem = problemOf(secret);
+      if (problem !== null) this.report([...entry, key], problem);
+      const first = seen.get(secret);
+      if (first !== undefined && repeated !== null) this.report([...entry, key], repeated(first));
+      seen.set(secret, first ?? entry.join('.'));
     }
   }
 
@@ -101,14 +111,14 @@ export class SectionCheck {
       const other = first.get(name);
       first.set(name, other ?? entry);
       if (other === undefined) continue;
-      const right = rights.find(
-        (key) => JSON.stringify(this.at(...entry, key)) !== JSON.stringify(this.at(...other, key)),
-      );
-      if (right === undefined) this.warn(`${entry.join('.')}: "${name}" has more than one token; remove the old one`);
-      else {
-        const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens of one name are the old and the new one`;
-        this.report([...entry, 'name'], `${problem}, got "${name}"`);
+      const textOf = (token: ConfigPath, right: string) => JSON.stringify(this.at(...token, right));
+      const right = rights.find((key) => textOf(entry, key) !== textOf(other, key));
+      if (right === undefined) {
+        this.warnings.push(`${entry.join('.')}: "${name}" has more than one token; remove the old one`);
+        continue;
       }
+      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens of one name are the old and the new one`;
+      this.report([...entry, 'name'], `${problem}, got "${name}"`);
     }
   }
 
@@ -135,9 +145,8 @@ export function problemOfText(secret: string): string | null {
 
 /** The problem of a secret of the Standard Webhooks scheme; null: none. Its libraries accept no other secrets. */
 export function problemOfWhsec(secret: string): string | null {
-  const rule = 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
-  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
-  if (encoded === undefined) return rule;
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
   const bytes = Buffer.from(encoded, 'base64').length;
-  return bytes >= 24 && bytes <= 64 ? null : rule;
+  if (bytes >= 24 && bytes <= 64) return null;
+  return 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
 }

@@ -12,40 +12,32 @@ const serviceLink = /^ORDER_SYNC_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
  * Variables that begin as one of this program and set nothing. One that looks like a key is an issue: its author believes that
  * it takes effect. Any other is a warning, because it may belong to another program.
  */
-export function findUnusedVariables(environment: Readonly<Record<string, string | undefined>>): {
-  readonly issues: readonly ConfigIssue[];
-  readonly warnings: readonly string[];
-} {
+export function findUnusedVariables(environment: Readonly<Record<string, string | undefined>>) {
   const issues: ConfigIssue[] = [];
   const warnings: string[] = [];
-  for (const [name, value] of Object.entries(environment)) {
-    if (!/^ORDER_SYNC_[^_]/.test(name) || value === undefined || value === '') continue;
-    if (name === fileVariable || serviceLink.test(name)) continue;
-    const meant = nearestName(lettersOf(name.slice('ORDER_SYNC_'.length)), [...variables().keys(), 'config']);
-    if (meant === undefined) {
+  const unused = Object.keys(environment).filter(
+    (name) => /^ORDER_SYNC_[^_]/.test(name) && environment[name] && name !== fileVariable && !serviceLink.test(name),
+  );
+  if (unused.length === 0) return { issues, warnings };
+  // Each variable by its letters.
+  const variables = new Map(
+    configKeys().map(({ path }) => [
+      lettersOf(path),
+      `ORDER_SYNC__${path.replaceAll('[]', '.0').replaceAll('.', '__').toUpperCase()}`,
+    ]),
+  ).set('config', fileVariable);
+  for (const name of unused) {
+    const meant = nearestName(lettersOf(name.slice('ORDER_SYNC_'.length)), [...variables.keys()]);
+    const suggestion = meant === undefined ? undefined : variables.get(meant);
+    if (suggestion === undefined)
       warnings.push(`the variable ${name} sets nothing: keys are set by variables such as ORDER_SYNC__LOG__LEVEL`);
-      continue;
-    }
-    const suggestion = withIndexesOf(name, variables().get(meant) ?? fileVariable);
-    issues.push({ place: name, path: '', problem: `sets nothing, did you mean ${suggestion}?` });
+    else
+      issues.push({ place: name, path: '', problem: `sets nothing, did you mean ${withIndexesOf(name, suggestion)}?` });
   }
   return { issues, warnings };
 }
 
 const lettersOf = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
-
-let known: ReadonlyMap<string, string> | null = null;
-
-/** The variable of each key, by its letters. */
-function variables(): ReadonlyMap<string, string> {
-  known ??= new Map(
-    configKeys().map(({ path }) => [
-      lettersOf(path),
-      `ORDER_SYNC__${path.replaceAll('[]', '.0').replaceAll('.', '__').toUpperCase()}`,
-    ]),
-  );
-  return known;
-}
 
 /** Puts the numbers of `ORDER_SYNC_KEYS_1_NAME` into the places of a list in its suggestion. */
 function withIndexesOf(written: string, suggestion: string): string {

@@ -75,16 +75,7 @@ export const backup = z
 export function checkSeal(check: SectionCheck): void {
   const keys = check.entries('seal', 'keys');
   check.distinct(keys, 'id', 'the ids of the other keys');
-  const values = new Map<string, string>();
-  for (const at of keys) {
-    const value = check.secret(...at, 'value');
-    if (value === undefined) continue;
-    if (!isSealKey(value)) {
-      const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: order-sync seal new-key`;
-      check.report([...at, 'value'], rule);
-    }
-    const first = values.get(value);
-    if (first !== undefined) check.report([...at, 'value'], `is the same key as ${first}`);
-    values.set(value, first ?? at.join('.'));
-  }
+  const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: order-sync seal new-key`;
+  const problemOf = (value: string) => (isSealKey(value) ? null : rule);
+  check.secretsOf(keys, 'value', problemOf, (first) => `is the same key as ${first}`);
 }

@@ -58,6 +58,8 @@ export const wholesale = z
   })
   .describe('The API of the supplier.');
 
+const noProblem = () => null;
+
 export function checkWholesale(check: SectionCheck): void {
   if (!check.isSandbox) check.encrypted(['wholesale', 'base_url'], 'keys and codes would cross the network');
   const limits = ['wholesale', 'limits'];
@@ -73,24 +75,11 @@ export function checkWholesale(check: SectionCheck): void {
   if (total < response) {
     check.report([...timeouts, 'total_ms'], `must be at least \`response_ms\` (${response}), got ${total}`);
   }
-  checkKeys(check);
-}
-
-/** The server counts one key under two names as one key: the worker would exceed its budget. */
-function checkKeys(check: SectionCheck): void {
   const keys = check.entries('wholesale', 'keys');
   check.distinct(keys, 'name', 'the names of the other keys');
-  const values = new Map<string, string>();
-  for (const at of keys) {
-    const value = check.secret(...at, 'value');
-    if (value === undefined) continue;
-    const first = values.get(value);
-    if (first !== undefined) {
-      const problem = `is the same key as ${first}: remove one of them, because the server counts calls by key`;
-      check.report([...at, 'value'], problem);
-    }
-    values.set(value, first ?? at.join('.'));
-  }
+  // The server counts one key under two names as one key: the worker would exceed its budget.
+  const next = 'remove one of them, because the server counts calls by key';
+  check.secretsOf(keys, 'value', noProblem, (first) => `is the same key as ${first}: ${next}`);
 }
 
 const longestFile = 1_048_576;
@@ -118,16 +107,13 @@ function problemOfCertificates(text: string): string | null {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0 || text.length > longestFile)
     return 'must name a file with certificates in PEM (-----BEGIN CERTIFICATE-----)';
-  // Node would ignore a damaged one, and every call would fail.
-  const damaged = found.findIndex((pem) => !isCertificate(pem));
-  return damaged < 0 ? null : `names a file whose certificate ${damaged + 1} of ${found.length} is damaged`;
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    void new X509Certificate(pem);
-    return true;
-  } catch {
-    return false;
+  for (const [index, pem] of found.entries()) {
+    try {
+      void new X509Certificate(pem);
+    } catch {
+      // Node would ignore it, and every call would fail.
+      return `names a file whose certificate ${index + 1} of ${found.length} is damaged`;
+    }
   }
+  return null;
 }

@@ -1,17 +1,19 @@
-import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml';
-import type { ConfigIssue } from './config-issue.ts';
+import { isMap, isNode, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml';
+import { ConfigInvalidError } from './config-issue.ts';
 import type { ConfigPath } from './section-check.ts';
 
 /** A YAML file as a tree, with the line and column of each path. */
 export interface YamlFile {
-  readonly tree: unknown;
-  readonly issues: readonly ConfigIssue[];
+  readonly tree: object;
   has(path: ConfigPath): boolean;
   /** `file:line:column` of the path, or of the nearest section above it that is in the file. */
   placeOf(path: ConfigPath, part: 'value' | 'key'): string;
 }
 
-/** Reads YAML strictly: duplicate keys and syntax errors are issues. */
+/**
+ * Reads YAML strictly.
+ * @throws OrderSyncError CONFIG_INVALID with every duplicate key and syntax error
+ */
 export function readYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
@@ -19,22 +21,16 @@ export function readYaml(name: string, text: string): YamlFile {
     const { line, col } = lines.linePos(offset);
     return `${name}:${line}:${col}`;
   };
-  const issues = document.errors.map((error) => ({
-    place: at(error.pos[0]),
-    path: '',
-    problem: `is not valid YAML: ${error.message}`,
-  }));
-  let tree: unknown = {};
-  if (issues.length === 0) {
-    tree = document.toJS({ maxAliasCount: 20 }) ?? {};
-    if (typeof tree !== 'object' || tree === null || Array.isArray(tree)) {
-      issues.push({ place: at(0), path: '', problem: 'must be a map of keys, for example "instance: my-shop"' });
-      tree = {};
-    }
+  const issueAt = (offset: number, problem: string) => ({ place: at(offset), path: '', problem });
+  if (document.errors.length > 0) {
+    const issues = document.errors.map(({ pos, message }) => issueAt(pos[0], `is not valid YAML: ${message}`));
+    throw new ConfigInvalidError(name, issues);
   }
+  const tree: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
+  if (typeof tree !== 'object' || tree === null || Array.isArray(tree))
+    throw new ConfigInvalidError(name, [issueAt(0, 'must be a map of keys, for example "instance: my-shop"')]);
   return {
     tree,
-    issues,
     has: (path) => document.hasIn([...path]),
     placeOf: (path, part) => at(offsetOf(document, path, part)),
   };
@@ -56,20 +52,15 @@ function offsetOf(document: Document, path: ConfigPath, part: 'value' | 'key'): 
     if (isMap(node)) {
       const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(segment));
       if (pair === undefined) return offset;
-      offset = (isScalar(pair.key) && pair.key.range?.[0]) || offset;
+      offset = startOf(pair.key) ?? offset;
       node = pair.value;
     } else {
-      const child: unknown = document.getIn(path.slice(0, index + 1), true);
-      if (child === undefined) return offset;
-      node = child;
-      offset = rangeStart(child) ?? offset;
+      node = document.getIn(path.slice(0, index + 1), true);
+      if (node === undefined) return offset;
+      offset = startOf(node) ?? offset;
     }
   }
-  return isScalar(node) && part === 'value' ? (rangeStart(node) ?? offset) : offset;
+  return isScalar(node) && part === 'value' ? (startOf(node) ?? offset) : offset;
 }
 
-function rangeStart(node: unknown): number | undefined {
-  if (typeof node !== 'object' || node === null || !('range' in node)) return undefined;
-  const range = node.range;
-  return Array.isArray(range) && typeof range[0] === 'number' ? range[0] : undefined;
-}
+const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);

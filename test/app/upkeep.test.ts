@@ -58,7 +58,7 @@ it('makes no backup that would fill the disk, and says so in health until one is
   const later = make();
   await later.start();
   expect(await later.health()).toBe('warn');
-  expect(later.details()).toMatchObject({ reason: 'the last backup of the database failed (DISK_FULL)' });
+  expect(later.healthCheck.details?.()).toMatchObject({ reason: 'the last backup of the database failed (DISK_FULL)' });
   await later.stop();
   expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
 });
@@ -76,7 +76,7 @@ it('finds damage, and health fails', async () => {
   await vi.waitFor(() => expect(log.some(({ problems }) => problems !== undefined)).toBe(true), 30_000);
   await upkeep.stop();
   expect(await upkeep.health()).toBe('fail');
-  expect(upkeep.details()).toMatchObject({ reason: 'the check found damage in the database' });
+  expect(upkeep.healthCheck.details?.()).toMatchObject({ reason: 'the check found damage in the database' });
 });
 
 it('ends what is under way at a stop, and the next backup removes what is left of it', async () => {

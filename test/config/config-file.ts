@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ConfigSources } from '../../src/config/config-file.ts';
+import type { ConfigSources } from '../../src/config/layers.ts';
 import { loadConfig } from '../../src/config/load.ts';
 
 /** The smallest valid configuration. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { readDataDir } from '../../src/config/data-dir.ts';
+import { join, resolve } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { dataDirOf } from '../../src/cli/config-options.ts';
 
 /** Where the outbox is, of a file with this text. */
 async function folderOf(text: string, environment: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -10,7 +10,12 @@ async function folderOf(text: string, environment: Readonly<Record<string, strin
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'worker.yaml');
   writeFileSync(file, text);
-  return await readDataDir({ file, environment, cwd: '/shop' });
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  try {
+    return await dataDirOf({ config: file });
+  } finally {
+    vi.unstubAllEnvs();
+  }
 }
 
 const valid = `instance: acme
@@ -18,9 +23,9 @@ wholesale: { base_url: https://api.example.com, keys: [{ name: main, value_file:
 `;
 
 it('is found in the file, in a variable, or by default', async () => {
-  expect(await folderOf('data_dir: orders')).toBe('/shop/orders');
+  expect(await folderOf('data_dir: orders')).toBe(resolve('orders'));
   expect(await folderOf('data_dir: orders', { ORDER_SYNC__DATA_DIR: '/srv/orders' })).toBe('/srv/orders');
-  expect(await folderOf(valid)).toBe('/shop/data');
+  expect(await folderOf(valid)).toBe(resolve('data'));
 });
 
 it('is not looked for in the usual folder because of a mistake', async () => {

@@ -1,4 +1,4 @@
-import type { ProgressPort, ProgressReading } from '../../src/config/progress-file.ts';
+import type { ProgressPort, ProgressReading } from '../../src/app/progress-file.ts';
 import type { OutboxProgress } from '../../src/core/outbox-progress.ts';
 import { readProgress } from '../../src/store/sqlite/progress.ts';
 import type { SimDisk } from './sim-disk.ts';

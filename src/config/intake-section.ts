@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { sourceSchema } from '../core/order/order-request.ts';
+import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
 import {
   count,
+  folderPath,
   keyName,
   listenAddress,
   live,
@@ -10,8 +11,53 @@ import {
   tokenValue,
 } from '../core/settings/schema-values.ts';
 import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
+import { csvColumns } from '../intake/orders/settings.ts';
 import { platformSettings, shopLists } from '../storefronts/settings.ts';
 import { type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
+
+/** The section of the watched folder. */
+export const folderIntake = z
+  .strictObject({
+    inbox: folderPath(
+      'Where order files arrive. Default: `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
+    ),
+    archive: folderPath('Where files go once their lines are in the outbox. Default: `<data_dir>/archive`.'),
+    rejected: folderPath(
+      'Where rejected files go, each with a `.error.json` that says why. Default: `<data_dir>/rejected`.',
+    ),
+    ready: z
+      .enum(['stable', 'done_file'])
+      .default('stable')
+      .describe(
+        '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
+      ),
+    source: sourceSchema
+      .default('folder')
+      .describe('The source of orders in files that name none. Part of the identity of each line.'),
+    currency: currencySchema
+      .optional()
+      .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
+      .meta(live),
+    sku_map: folderPath(
+      'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
+    ).meta(live),
+    columns: z
+      .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
+      .default({})
+      .describe(
+        'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
+      )
+      .meta(live),
+  })
+  .prefault({})
+  .describe('The watched folder.');
+
+export function checkFolder(check: SectionCheck): void {
+  const folder = ['intake', 'folder'];
+  const column = [...folder, 'columns', 'sku'];
+  if (typeof check.at(...column) !== 'string' || check.at(...folder, 'sku_map') !== undefined) return;
+  check.report(column, 'needs `intake.folder.sku_map`, which says what each SKU stands for');
+}
 
 const boundSource = sourceSchema
   .optional()
@@ -92,12 +138,15 @@ export function checkWebhook(check: SectionCheck): void {
   if (lists.every((list) => check.entries(...webhook, list).length === 0)) {
     check.report(webhook, `accepts no caller: set at least one of ${lists.join(', ')}`);
   }
-  const usedSecrets = new Set<string>();
+  const usedSecrets = new Map<string, string>();
   checkCallers(check, usedSecrets);
   checkShops(check, usedSecrets);
 }
 
-function checkCallers(check: SectionCheck, usedSecrets: Set<string>): void {
+/** Only its secret identifies a caller, so two entries must not share one. */
+const sharedSecret = () => 'is also the secret of another entry: each entry needs its own';
+
+function checkCallers(check: SectionCheck, usedSecrets: Map<string, string>): void {
   const listed = check.entries(...webhook, 'tokens');
   const signers = check.entries(...webhook, 'standard_webhooks');
   check.rotations(listed, ['scopes', 'sources']);
@@ -105,33 +154,18 @@ function checkCallers(check: SectionCheck, usedSecrets: Set<string>): void {
     return listed.findIndex((other) => check.at(...other, 'name') === check.at(...at, 'name')) === index;
   });
   check.distinct([...firstOf, ...signers], 'name', 'the other names of the webhook');
+  check.secretsOf(listed, 'value', problemOfText, sharedSecret, usedSecrets);
+  check.secretsOf(signers, 'secret', problemOfWhsec, sharedSecret, usedSecrets);
   for (const at of listed) {
-    checkSecret(check, [...at, 'value'], problemOfText, usedSecrets);
     const name = check.at(...at, 'name');
     if (check.at(...at, 'sources') !== undefined || typeof name !== 'string') continue;
     const rule = `this token may only touch orders of the source "${name}"`;
-    check.warn(`${at.join('.')}.sources is not set: ${rule}`);
+    check.warnings.push(`${at.join('.')}.sources is not set: ${rule}`);
   }
-  for (const at of signers) checkSecret(check, [...at, 'secret'], problemOfWhsec, usedSecrets);
-}
-
-/** Only its secret identifies a caller, so two entries must not share one. */
-function checkSecret(
-  check: SectionCheck,
-  path: ConfigPath,
-  problemOf: (secret: string) => string | null,
-  usedSecrets: Set<string>,
-): void {
-  const secret = check.secret(...path);
-  if (secret === undefined) return;
-  const problem = problemOf(secret);
-  if (problem !== null) check.report(path, problem);
-  if (usedSecrets.has(secret)) check.report(path, 'is also the secret of another entry: each entry needs its own');
-  usedSecrets.add(secret);
 }
 
 /** Two shops must not share a name, a source or a secret: the orders of one could be taken for those of the other. */
-function checkShops(check: SectionCheck, usedSecrets: Set<string>): void {
+function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void {
   const sources = new Set<unknown>();
   for (const platform of platformSettings) {
     const shops = check.entries(...webhook, platform.name);
@@ -146,9 +180,7 @@ function checkShops(check: SectionCheck, usedSecrets: Set<string>): void {
       checkRest(check, [...at, 'rest'], platform);
       checkWriteBack(check, at);
       // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
-      for (const secret of check.entries(...at, 'secrets')) {
-        checkSecret(check, [...secret, 'value'], problemOfText, usedSecrets);
-      }
+      check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfText, sharedSecret, usedSecrets);
     }
   }
 }

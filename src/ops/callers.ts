@@ -108,19 +108,12 @@ export class FailedTokens {
     const address = callerAddress(remoteAddress ?? '');
     const proof = `${address} ${caller ?? ''}`;
     if (caller !== null && this.#proven.has(proof)) return 0;
-    if (caller !== null && !this.#addresses.has(address)) {
-      this.#prove(proof);
-      return 0;
-    }
     if (caller === null) this.#count(address);
-    const waitMs = this.#rates.take(address);
-    if (waitMs === 0 && caller !== null) this.#prove(proof);
-    return waitMs;
-  }
-
-  #prove(proof: string): void {
+    const waitMs = this.#addresses.has(address) ? this.#rates.take(address) : 0;
+    if (waitMs > 0 || caller === null) return waitMs;
     if (this.#proven.size >= mostProven) this.#proven.clear();
     this.#proven.add(proof);
+    return 0;
   }
 
   #newRates(): RateLimit {

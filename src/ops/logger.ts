@@ -1,10 +1,12 @@
 import { pino, stdTimeFunctions, type Logger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { LogSettings } from './settings.ts';
 
 export type { Logger } from 'pino';
 
-export interface LogOptions extends LogSettings {
+export interface LogOptions {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  /** `auto`: for people when the stream is a terminal, one JSON object per line otherwise. */
+  readonly format: 'auto' | 'json' | 'pretty';
   readonly version: string;
   readonly instance: string;
 }

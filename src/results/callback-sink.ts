@@ -21,19 +21,8 @@ interface CallbackDeps {
   readonly connect?: OpenConnections;
 }
 
-const minutes = (count: number): number => count * 60_000;
 /** The delay after each failure, as Standard Webhooks recommends: about three days, then the delivery is given up. */
-const retryDelaysMs = [
-  5000,
-  minutes(5),
-  minutes(30),
-  minutes(120),
-  minutes(300),
-  minutes(600),
-  minutes(840),
-  minutes(1200),
-  minutes(1440),
-];
+const retryDelaysMs = [5000, ...[5, 30, 120, 300, 600, 840, 1200, 1440].map((minutes) => minutes * 60_000)];
 /** Deliveries to an endpoint are recorded under this name. */
 export const callbackSinkName = (endpoint: string): string => `callback:${endpoint}`;
 

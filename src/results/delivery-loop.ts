@@ -2,7 +2,6 @@ import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
-import type { OrderedEntries } from '../core/result/delivered-lines.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
 import { isDiskFull } from '../ops/disk-guard.ts';
@@ -32,20 +31,10 @@ export interface Sink {
   readonly stopGraceMs?: number;
 }
 
-/** One version of a result on its way to one sink. */
-export interface Delivery {
-  /** Rises with each change of the result. */
-  readonly version: number;
-  /** Whether an earlier order has the same source and order id but for capital letters. */
-  readonly sharesName: boolean;
-  /** The order under each reference. */
-  readonly ordered: OrderedEntries;
-  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
-  readonly boughtAs: ReadonlyMap<string, string>;
+/** One version of a result on its way to one sink. `confirmed` is the text that `confirm` kept for this order and sink. */
+export interface Delivery extends Pick<DueDelivery, 'version' | 'sharesName' | 'ordered' | 'boughtAs' | 'confirmed'> {
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
-  /** The text that `confirm` kept for this order and sink; null: none. */
-  readonly confirmed: string | null;
   /** Keeps what the receiver has confirmed, for the deliveries to come. */
   confirm(events: string): Promise<void>;
 }

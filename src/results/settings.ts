@@ -1,5 +1,6 @@
 import type { ResultEventType } from '../core/result/result-events.ts';
 import type { FileAccess } from '../ops/files.ts';
+import type { PostReceiver } from './signed-post.ts';
 
 /** The sinks of results. */
 export interface ResultsSettings {
@@ -27,18 +28,12 @@ export interface CustomerSettings {
 }
 
 /** One endpoint to which results are posted. */
-export interface CallbackSettings {
+export interface CallbackSettings extends PostReceiver {
   readonly name: string;
-  readonly url: string;
-  /** `whsec_` and base64, each. Every post is signed with all of them, so that one can be replaced without a gap. */
-  readonly secrets: readonly string[];
   /** Null: results of every source. */
   readonly sources: readonly string[] | null;
   /** The events that are posted; null: the result itself, at each change. */
   readonly events: readonly ResultEventType[] | null;
-  readonly connectMs: number;
-  /** From the start of a post to the status of its answer. */
-  readonly totalMs: number;
 }
 
 /** How long a post of a result may take; `scale` shortens it in trials. */
@@ -52,19 +47,13 @@ export const alertTopics = ['attention', 'paused', 'deliveries', 'disk', 'health
 export type AlertTopic = (typeof alertTopics)[number];
 
 /** One endpoint that gets alerts. */
-export interface AlertSettings {
+export interface AlertSettings extends PostReceiver {
   readonly name: string;
-  /** Often a secret: an address of Slack lets its holder post. */
-  readonly url: string;
   /** `json`: an event of the Standard Webhooks form; `slack`: `{ text }`. */
   readonly format: 'json' | 'slack';
-  /** `whsec_` and base64, each; none: posts are not signed. */
-  readonly secrets: readonly string[];
   readonly on: readonly AlertTopic[];
   /** At most one alert in this time, in ms. */
   readonly intervalMs: number;
-  readonly connectMs: number;
-  readonly totalMs: number;
 }
 
 /** How often an alert is posted at most, and how long a post may take; `scale` shortens the first in trials. */

@@ -8,8 +8,9 @@ import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
 
 /** Who gets a post. */
 export interface PostReceiver {
+  /** Often a secret: an address of Slack lets its holder post. */
   readonly url: string;
-  /** `whsec_` and base64, each. Every post is signed with all of them; none: it is not signed. */
+  /** `whsec_` and base64, each. Every post is signed with all of them, so one can be replaced; none: it is not signed. */
   readonly secrets: readonly string[];
   readonly connectMs: number;
   /** From the start of a post to the status of its answer. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { ApiTime, type ClockReading, type ClockSample, type PresentTime } from '../core/time/wall-clock.ts';
 import { Loop } from '../ops/loop.ts';
-import type { AnswerTimes } from '../wholesale/transport/dated-answers.ts';
+import type { AnswerTimes } from '../wholesale/transport/call-end.ts';
 import { budgetedProbe, type ProbeDeps } from './budgeted-read.ts';
 
 /** Who knows the time by which deadlines are judged. Without an API clock, that is what this machine's clock shows. */

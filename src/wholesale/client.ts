@@ -35,8 +35,7 @@ import { whyUnrecognised } from './connector/recognise-order.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import type { CatalogueWire } from './connector/wire-catalogue.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
-import type { CallEnd } from './transport/call-end.ts';
-import { DatedAnswers, type AnswerTimes } from './transport/dated-answers.ts';
+import { dateOf, type AnswerTimes, type CallEnd } from './transport/call-end.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 
 export interface WholesaleClientOptions {
@@ -80,13 +79,7 @@ interface LookupCall extends Keyed {
   readonly ordered?: Purchase | null;
 }
 
-interface ProbeCall extends Keyed {
-  readonly question: ProbeQuestion;
-}
-
-interface EsimLookupCall extends Keyed {
-  readonly iccid: string;
-}
+type ProbeCall = Keyed & { readonly question: ProbeQuestion };
 
 const defaultTimeouts: Timeouts = { connectMs: 5000, responseMs: 30_000, bodyMs: 15_000, totalMs: 45_000 };
 
@@ -132,6 +125,7 @@ export class WholesaleClient {
   readonly #wire: Wire;
   readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #transport: HttpPort;
+  readonly #answerTimes: AnswerTimes | undefined;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #userAgent: string;
@@ -145,8 +139,8 @@ export class WholesaleClient {
     this.#clock = options.clock;
     this.#userAgent = `order-sync/${options.version ?? '0'}`;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
-    const network = options.network ?? new Transport({ origin, timeouts, ca: options.ca });
-    this.#transport = options.answerTimes ? new DatedAnswers(network, options.answerTimes) : network;
+    this.#transport = options.network ?? new Transport({ origin, timeouts, ca: options.ca });
+    this.#answerTimes = options.answerTimes;
   }
 
   /** Renders the request of a purchase. A retry sends the same bytes: store them with the reference. */
@@ -209,7 +203,7 @@ export class WholesaleClient {
   }
 
   /** Reads one eSIM; its state is in `answer.status` and in its unit. Only while `canLookUpEsim()`. */
-  async lookUpEsim(call: EsimLookupCall): Promise<LookupOutcome> {
+  async lookUpEsim(call: Keyed & { readonly iccid: string }): Promise<LookupOutcome> {
     const lookup = this.#wire.lookup.get_sim;
     if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
     const path = fillPath(lookup.path, { iccid: call.iccid });
@@ -327,7 +321,7 @@ export class WholesaleClient {
     return this.#outcomeOf(await this.#send(how, request, call), call, purpose, read);
   }
 
-  #send(how: 'spend' | 'read', request: RenderedCall, { keyValue, signal }: Keyed): Promise<CallEnd> {
+  async #send(how: 'spend' | 'read', request: RenderedCall, { keyValue, signal }: Keyed): Promise<CallEnd> {
     const { method, path, body } = request;
     const headers: Record<string, string> = {
       authorization: `Bearer ${keyValue}`,
@@ -337,7 +331,11 @@ export class WholesaleClient {
       'user-agent': this.#userAgent,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
     };
-    return this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
+    const times = this.#answerTimes;
+    const sentMono = times?.monoMs() ?? 0;
+    const end = await this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
+    if (end.kind === 'answer') times?.onAnswer({ sentMono, receivedMono: times.monoMs(), dateMs: dateOf(end.headers) });
+    return end;
   }
 
   #outcomeOf(end: CallEnd, { keyValue }: Keyed, purpose: CallPurpose, read: SuccessReader): Outcome {

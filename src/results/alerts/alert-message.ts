@@ -48,11 +48,11 @@ function eventOf(instance: string, { firing, resolved }: News, nowMs: number) {
     timestamp: isoTime(nowMs),
     data: {
       instance,
-      firing: firing.map(({ condition, topic, count, examples, ...rest }) => ({
+      firing: firing.map(({ condition, topic, count, examples }) => ({
         condition,
         topic,
         count,
-        message: sentenceOf({ condition, topic, count, examples, ...rest }),
+        message: sentenceOf({ condition, count }),
         examples: examples.map(({ id, source, orderId, code, sinceMs, whatToDo }) => ({
           id,
           source,
@@ -78,7 +78,7 @@ function slackText(instance: string, { firing, resolved }: News): string {
   return [`order-sync ${slackSafe(instance)}`, ...lines, ...ended].join('\n');
 }
 
-function sentenceOf({ condition, count }: OpenCondition): string {
+function sentenceOf({ condition, count }: Pick<OpenCondition, 'condition' | 'count'>): string {
   const check = condition.startsWith('check:') ? condition.slice('check:'.length) : null;
   if (check !== null) return `the check ${check} of the worker fails: \`order-sync health --strict\` says why`;
   return `${count} ${sentences[condition] ?? condition}`;

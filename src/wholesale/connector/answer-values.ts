@@ -32,6 +32,12 @@ export function textIn(value: ExactJson): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
+/** Text of this form, without the space around it. */
+function matching(value: ExactJson, form: RegExp): string | null {
+  const text = typeof value === 'string' ? value.trim() : '';
+  return form.test(text) ? text : null;
+}
+
 /** A text in the form in which values are compared: 12.0 is 12, and capital letters are small ones. */
 function comparable(text: string): string {
   return text
@@ -84,26 +90,23 @@ export function amountIn(value: ExactJson, minorDigits: number): string | null {
 
 /** A currency code in capital letters; null for anything else, such as the amount of a balance. */
 export function currencyIn(value: ExactJson): string | null {
-  const text = typeof value === 'string' ? value.trim() : '';
-  return /^[A-Za-z]{3}$/.test(text) ? text.toUpperCase() : null;
+  return matching(value, /^[A-Za-z]{3}$/)?.toUpperCase() ?? null;
 }
 
 /** An ICCID of 18 to 22 digits; null for the placeholders that some suppliers show while an eSIM is pending. */
 export function iccidIn(value: ExactJson): string | null {
-  if (typeof value !== 'string') return null;
   // Read as bytes from the card, an ICCID of 19 digits has a padding F.
-  const digits = value.trim().replace(/F$/i, '');
-  return /^\d{18,22}$/.test(digits) ? digits : null;
+  return matching(value, /^\d{18,22}F?$/i)?.replace(/F$/i, '') ?? null;
 }
 
 /** An http(s) address. */
 export function addressIn(value: ExactJson): string | null {
-  return typeof value === 'string' && /^https?:\/\/\S+$/i.test(value.trim()) ? value.trim() : null;
+  return matching(value, /^https?:\/\/\S+$/i);
 }
 
 /** An http(s) address, or a picture as a `data:` address. */
 export function pictureIn(value: ExactJson): string | null {
-  return typeof value === 'string' && /^(https?:\/\/\S+|data:image\/\S+)$/i.test(value.trim()) ? value.trim() : null;
+  return matching(value, /^(https?:\/\/\S+|data:image\/\S+)$/i);
 }
 
 /** So many names are shown at most. */

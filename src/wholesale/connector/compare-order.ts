@@ -23,7 +23,9 @@ export function findMismatch(
     return `the answer is for the reference ${quoted(foreign)}, not ${quoted(expect.reference ?? '')}`;
   }
   const order = orderObjectsIn(answer, family, wire.answer)[0] ?? answer;
-  for (const { names, value, read: readShown } of repeatedFields(operation, expect, wire)) {
+  for (const { field, names, value, read: readShown } of comparisons(operation, expect, wire)) {
+    // Answers use the other names for something else: only what a lookup finds is compared by them.
+    if (field !== 'quantity' && field !== 'product') continue;
     const shown = value === null ? null : firstAt(order, names, readShown);
     if (value !== null && shown !== null && differs(shown, value)) {
       return `the answer shows the ${names[0] ?? ''} ${quoted(String(shown))}, but ${quoted(String(value))} was ordered`;
@@ -37,27 +39,6 @@ export function findMismatch(
     }
   }
   return null;
-}
-
-interface Repeated {
-  readonly names: readonly string[];
-  /** As it was ordered; null: not compared. */
-  readonly value: string | number | null;
-  /** The shown value in the form of `value`; null when it has another form. */
-  readonly read: (shown: ExactJson) => string | number | null;
-}
-
-/** The fields that an answer may repeat, under the names of the request. */
-function repeatedFields(operation: Operation, expect: Expectation, wire: Wire): readonly Repeated[] {
-  if (operation === 'esim_cancel') return [];
-  const { fields } = wire[operation];
-  const product =
-    'variant' in fields
-      ? { names: [fields.variant], value: expect.variant, read: textIn }
-      : { names: [fields.plan], value: expect.plan, read: textIn };
-  return operation === 'esim_topup'
-    ? [product]
-    : [{ names: ['quantity'], value: expect.quantity, read: numberIn }, product];
 }
 
 /**
@@ -75,7 +56,7 @@ function differs(shown: string | number, ordered: string | number): boolean {
  */
 export function findDifference(found: ExactJson, ordered: Purchase, wire: Wire): string | null {
   const order = orderObjectsIn(found, familyOf(ordered.operation), wire.answer)[0] ?? found;
-  for (const { field, names, value, read } of comparisons(ordered, wire)) {
+  for (const { field, names, value, read } of comparisons(ordered.operation, ordered, wire)) {
     if (value === null || !wire.lookup.compare.includes(field)) continue;
     const shown = firstAt(order, names, read);
     if (shown !== null && differs(shown, value)) {
@@ -86,26 +67,35 @@ export function findDifference(found: ExactJson, ordered: Purchase, wire: Wire):
   return null;
 }
 
-interface Comparison extends Repeated {
+interface Comparison {
   readonly field: ComparedField;
+  readonly names: readonly string[];
+  /** As it was ordered; null: not compared. */
+  readonly value: string | number | null;
+  /** The shown value in the form of `value`; null when it has another form. */
+  readonly read: (shown: ExactJson) => string | number | null;
 }
 
-function comparisons(ordered: Purchase, wire: Wire): readonly Comparison[] {
-  const { operation } = ordered;
+/** The fields that an answer may repeat, under the names of the request; an `Expectation` has neither days nor currency. */
+function comparisons(
+  operation: Operation,
+  ordered: Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> & Partial<Pick<Purchase, 'days' | 'currency'>>,
+  wire: Wire,
+): readonly Comparison[] {
   if (operation === 'esim_cancel') return [];
   const { fields } = wire[operation];
   const [productName, product] = 'variant' in fields ? [fields.variant, ordered.variant] : [fields.plan, ordered.plan];
   // The eSIMs of a new order are not known before; only a top-up names one.
   const iccid = operation === 'esim_topup' ? ordered.iccid : null;
+  const { quantity, days = null, currency = null } = ordered;
   return [
+    { field: 'quantity', names: ['quantity'], value: quantity, read: numberIn },
     { field: 'product', names: [productName], value: product, read: textIn },
-    { field: 'quantity', names: ['quantity'], value: ordered.quantity, read: numberIn },
-    { field: 'days', names: ['days'], value: numberText(ordered.days), read: wholeNumberIn },
-    { field: 'currency', names: [fields.currency], value: ordered.currency, read: currencyIn },
+    { field: 'days', names: ['days'], value: days === null ? null : String(days), read: wholeNumberIn },
+    { field: 'currency', names: [fields.currency], value: currency, read: currencyIn },
     { field: 'iccid', names: wire.answer.esims.iccid, value: iccid, read: iccidIn },
   ];
 }
 
-const numberText = (value: number | null): string | null => (value === null ? null : String(value));
 /** A number as text; another number of days is another purchase, whether larger or smaller. */
 const wholeNumberIn = (shown: ExactJson): string | null => /^(\d+)(?:\.0+)?$/.exec(textIn(shown) ?? '')?.[1] ?? null;

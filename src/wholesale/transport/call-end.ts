@@ -21,6 +21,26 @@ export type CallEnd =
       readonly headers: PlainHeaders;
     };
 
+/** When an answer came, and what its `Date` says (RFC 9110, 6.6.1), in ms; null when it has none that can be used. */
+interface AnswerTime {
+  readonly sentMono: number;
+  readonly receivedMono: number;
+  readonly dateMs: number | null;
+}
+
+/** Receives the time of each answer. */
+export interface AnswerTimes {
+  readonly monoMs: () => number;
+  readonly onAnswer: (time: AnswerTime) => void;
+}
+
+/** An HTTP date starts with the name of a day. A cache repeats the date of the first answer, and says so by `Age`. */
+export function dateOf(headers: CallEnd['headers']): number | null {
+  const { date = '', age = '0' } = headers;
+  const dateMs = /^[A-Za-z]{3}, \d/.test(date) && Number(age) === 0 ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(dateMs) ? null : dateMs;
+}
+
 /** The rows that a call without a complete answer can end in. */
 export type FaultRow = Extract<
   OutcomeRow,
@@ -36,7 +56,16 @@ export type FaultRow = Extract<
   | 'shutdown'
 >;
 
+/** The authority of the certificate is not known here. */
+const untrustedCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
 const tlsCodes = new Set([
+  ...untrustedCodes,
   'EPROTO',
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -45,22 +74,9 @@ const tlsCodes = new Set([
   'CERT_REJECTED',
   'CERT_CHAIN_TOO_LONG',
   'CERT_SIGNATURE_FAILURE',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'INVALID_CA',
   'INVALID_PURPOSE',
   'HOSTNAME_MISMATCH',
-]);
-/** The authority of the certificate is not known here. */
-const untrustedCodes = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 const resourceCodes = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
 /** The answer began, and it was incomplete or not HTTP. */

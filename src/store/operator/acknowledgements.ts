@@ -1,12 +1,10 @@
-import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
+import { actionSubjectOf, type ActingRow } from '../read/order-detail.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
-import { purchaseFactsOf } from '../submission/after-loss.ts';
 
 export interface AcknowledgeRequest extends AuditedRequest {
   readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
@@ -15,7 +13,7 @@ export interface AcknowledgeRequest extends AuditedRequest {
 export type Acknowledged = ResultOf<'acknowledged'>;
 type Refusal = Acknowledged['refused'][number];
 
-const findEntry = statementOf<[string], EntryRow & { same_as: number | null }>(
+const findEntry = statementOf<[string], ActingRow>(
   'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
 );
 const updateOf = (table: string, key: string) =>
@@ -36,7 +34,7 @@ export function acknowledge(database: Sqlite, request: AcknowledgeRequest): Ackn
   const { which } = request;
   const found = readSomeAttention(database, acknowledgedAtOnce, {
     ...which,
-    ...(which.ids === undefined ? { canAcknowledge: true } : {}),
+    canAcknowledge: which.ids === undefined ? true : undefined,
   });
   const rows = found.filter((row) => row.canAcknowledge);
   for (const row of rows) endRow(database, row, request);
@@ -64,14 +62,7 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): R
   const entry = findEntry(database).get(id);
   if (entry !== undefined) {
     const { state } = entry;
-    const actions = allowedActions({
-      state,
-      mayBeBought: mayBeBought(purchaseFactsOf(database, entry)),
-      heldFrom: entry.held_from,
-      replaced: entry.replaced === 1,
-      hasOtherId: entry.same_as !== null,
-      unitsMissing: entry.units_missing,
-    });
+    const actions = allowedActions(actionSubjectOf(database, entry));
     const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
     const hint =
       actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.map(commandOf).join(', ')}`;

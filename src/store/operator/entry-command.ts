@@ -2,9 +2,10 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { BulkAction, BulkFilter, ResultOf } from '../../core/operator/operator-command.ts';
 import { decideAction, type EntryAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
-import { familyOf, type Family } from '../../core/order/purchase.ts';
+import { familyOf, purchaseOf, type Family } from '../../core/order/purchase.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
+import { actionSubjectOf, type ActingRow } from '../read/order-detail.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -45,12 +46,13 @@ export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
 
 export type BulkResult = ResultOf<'bulk'>;
 
-const findEntry = statementOf<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?');
+const findEntry = statementOf<[string], ActingRow>(
+  'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+);
 const findOtherPart = columnOf<[number, number], number>(
   'SELECT 1 FROM entries WHERE line_id = ? AND replaced = 0 AND id <> ?',
 );
 const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
-const findOtherId = columnOf<[number], number>('SELECT 1 FROM lines WHERE id = ? AND same_as IS NOT NULL');
 
 /**
  * Reads, judges, writes and records the decision of a person about an entry. Called inside a transaction. A refusal leaves
@@ -157,27 +159,21 @@ function iccidsOf(row: EntryRow, units: readonly Unit[] | null): readonly string
   return (units ?? []).flatMap(({ iccid }) => iccid ?? []);
 }
 
-function factsOf(outbox: Outbox, row: EntryRow, command: EntryCommand): OperatorFacts {
+function factsOf(outbox: Outbox, row: ActingRow, command: EntryCommand): OperatorFacts {
   const { database } = outbox;
   const isOriginKnown = row.operation !== 'esim_cancel' || originOf(database, row) !== null;
   return {
+    ...purchaseOf(row),
     ...purchaseFactsOf(database, row),
+    ...actionSubjectOf(database, row),
     reference: row.reference,
-    operation: row.operation,
-    heldFrom: row.held_from,
-    replaced: row.replaced === 1,
-    unitsMissing: row.units_missing,
     nextStep: row.next_step,
     dueAtMs: row.due_at_ms,
     settlementDelayEndMs: row.settlement_delay_end_ms,
     settlementDelayLeftMs: settlementDelayLeftOf(outbox, row, command),
     notAfterMs: row.not_after_ms,
     units: outbox.units.of(row),
-    variant: row.variant,
-    plan: row.plan,
-    quantity: row.quantity,
     reviewReason: row.review_reason,
-    hasOtherId: findOtherId(database).get(row.line_id) !== undefined,
     callOpen: findOpenCall(database).get(row.id) !== undefined,
     canLookUp: command.lookupFamilies.includes(familyOf(row.operation)) && isOriginKnown,
   };

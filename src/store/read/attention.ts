@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { isoTime } from '../../core/clock.ts';
 import { attentionMessage, holdsUp, whatToDo, type AttentionReason } from '../../core/operator/attention.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import { noSuchPlace, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
+import { noSuchPlace, pageOf, rowsToRead, whereOf, type Page, type PageRequest } from './page.ts';
 
 /** The kinds of rows of the attention list. The view `outbox_attention` says when each stands in it. */
 export const attentionKinds = [
@@ -57,7 +57,7 @@ export interface AttentionFilter {
 }
 
 /** Rows that come after a place of the list, too. */
-type Selection = AttentionFilter & { readonly after?: Place | undefined };
+type Selection = AttentionFilter & { readonly after?: string | undefined };
 
 type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {
   readonly canAcknowledge: number;
@@ -78,20 +78,17 @@ export function readAttentionPage(database: Sqlite, filter: AttentionFilter, pag
   return pageOf(rows, page, { keyOf: (row) => [placeOf(row)], rowOf: (row) => row });
 }
 
-/** The place of a row in the list: the values by which the list is ordered. */
-type Place = readonly [isWaiting: number, canAcknowledge: number, since: string, id: string];
-
-/** A key of `readAttentionPage` that continues after this row. */
+/** A key of `readAttentionPage` that continues after this row: the values by which the list is ordered. */
 export function placeOf({ kind, canAcknowledge, since, id }: Attention): string {
-  const place: Place = [Number(kind === 'waiting'), Number(canAcknowledge), since, id];
-  return Buffer.from(place.join(' ')).toString('base64url');
+  return Buffer.from([Number(kind === 'waiting'), Number(canAcknowledge), since, id].join(' ')).toString('base64url');
 }
 
-function placeFrom(after: string): Place {
+/** The values as JSON. */
+function placeFrom(after: string): string {
   const text = Buffer.from(after, 'base64url').toString();
   const [whole, isWaiting, canAcknowledge, since, id] = /^([01]) ([01]) (\S+) (.+)$/s.exec(text) ?? [];
-  if (whole === undefined || since === undefined || id === undefined) throw noSuchPlace(after);
-  return [Number(isWaiting), Number(canAcknowledge), since, id];
+  if (whole === undefined) throw noSuchPlace(after);
+  return JSON.stringify([Number(isWaiting), Number(canAcknowledge), since, id]);
 }
 
 /** The same rows without an order, so the cost depends only on the number of returned rows. */
@@ -102,24 +99,19 @@ export function readSomeAttention(database: Sqlite, limit: number, filter: Atten
 function select(database: Sqlite, limit: number, filter: Selection, order: string): readonly Attention[] {
   const { where, values } = conditionsOf(filter);
   return database
-    .prepare<[Record<string, unknown>], Row>(
+    .prepare<[object], Row>(
       `SELECT kind, reason, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, since, scope,
          evidence, can_acknowledge AS canAcknowledge
        FROM outbox_attention ${where} ${order} LIMIT :limit`,
     )
     .all({ ...values, limit })
-    .map(attentionOf);
-}
-
-function attentionOf({ evidence, message, canAcknowledge, ...row }: Row): Attention {
-  const { reason, scope } = row;
-  return {
-    ...row,
-    message: attentionMessage({ reason, message, scope, evidence: JSON.parse(evidence ?? '{}') }),
-    holdsUp: holdsUp(reason, scope),
-    whatToDo: whatToDo(reason),
-    canAcknowledge: canAcknowledge === 1,
-  };
+    .map(({ evidence, message, canAcknowledge, ...row }) => ({
+      ...row,
+      message: attentionMessage({ ...row, message, evidence: JSON.parse(evidence ?? '{}') }),
+      holdsUp: holdsUp(row.reason, row.scope),
+      whatToDo: whatToDo(row.reason),
+      canAcknowledge: canAcknowledge === 1,
+    }));
 }
 
 /** The rows that are counted; negative: all of them. */
@@ -133,36 +125,27 @@ export const attentionCountsSql = (where: string): string =>
 export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = {}, atMost = -1): AttentionCounts {
   const { where, values } = conditionsOf(filter);
   const rows = database
-    .prepare<[Record<string, unknown>], { kind: AttentionKind; count: number }>(attentionCountsSql(where))
+    .prepare<[object], { kind: AttentionKind; count: number }>(attentionCountsSql(where))
     .all({ ...values, atMost });
   return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
 }
 
 export type AttentionCounts = Readonly<Partial<Record<AttentionKind, number>>>;
 
-/** The text holds only the conditions that are asked for: then SQLite looks at what they need. */
-function conditionsOf(filter: Selection): { where: string; values: Record<string, unknown> } {
-  const { ids, code, source, beforeMs, canAcknowledge, after } = filter;
-  const asked: readonly (readonly [sql: string, name: string, value: unknown])[] = [
-    ['id IN (SELECT value FROM json_each(:ids))', 'ids', ids === undefined ? undefined : JSON.stringify(ids)],
-    ['code = :code', 'code', code],
-    ['source = :source', 'source', source],
-    ['since < :before', 'before', beforeMs === undefined ? undefined : isoTime(beforeMs)],
-    [
-      'can_acknowledge = :canAcknowledge',
-      'canAcknowledge',
-      canAcknowledge === undefined ? undefined : Number(canAcknowledge),
-    ],
+function conditionsOf({ ids, beforeMs, canAcknowledge, ...filter }: Selection): { where: string; values: object } {
+  const { code, source, after } = filter;
+  const where = whereOf([
+    ids !== undefined && 'id IN (SELECT value FROM json_each(:ids))',
+    code !== undefined && 'code = :code',
+    source !== undefined && 'source = :source',
+    beforeMs !== undefined && 'since < :before',
+    canAcknowledge !== undefined && 'can_acknowledge = :canAcknowledge',
     // Each row value compares from left to right; the newest comes first, so its time is compared by itself.
-    [
+    after !== undefined &&
       `((kind = 'waiting', can_acknowledge) > (:after ->> 0, :after ->> 1)
         OR (kind = 'waiting', can_acknowledge) = (:after ->> 0, :after ->> 1)
           AND (since < :after ->> 2 OR since = :after ->> 2 AND id > :after ->> 3))`,
-      'after',
-      after === undefined ? undefined : JSON.stringify(after),
-    ],
-  ];
-  const given = asked.filter(([, , value]) => value !== undefined);
-  const where = given.length === 0 ? '' : `WHERE ${given.map(([sql]) => sql).join(' AND ')}`;
-  return { where, values: Object.fromEntries(given.map(([, name, value]) => [name, value])) };
+  ]);
+  const before = beforeMs === undefined ? null : isoTime(beforeMs);
+  return { where, values: { ...filter, ids: JSON.stringify(ids), before, canAcknowledge: Number(canAcknowledge) } };
 }

@@ -1,6 +1,7 @@
 import { statesFor, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import { whereOf } from './page.ts';
 
 /** The entries of one state that a filter finds. */
 export interface FoundEntries {
@@ -12,7 +13,7 @@ export interface FoundEntries {
 }
 
 /** So many entries of a state are counted. */
-export const mostFound = 10_000;
+const mostFound = 10_000;
 
 /** The states that a filter asks for and in which the action can be allowed. An entry that was never answered has no code. */
 const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly EntryState[] =>
@@ -20,17 +21,15 @@ const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly Ent
     .filter((it) => state === undefined || it === state)
     .filter((it) => it !== 'pending' || code === undefined);
 
-/** The text has only the conditions that are asked for, and the state itself: then SQLite uses the index of that state. */
-function conditionsOf(state: EntryState, { source, code }: BulkFilter): string {
-  const shared = state === 'needs_review' || state === 'held' ? "e.state IN ('needs_review', 'held') AND " : '';
-  return [
-    `${shared}e.state = '${state}' AND e.updated_at_ms <= :untilMs`,
+/** The state stands in the text: then SQLite uses the index of that state. */
+function whereIn(state: EntryState, { source, code }: BulkFilter): string {
+  return whereOf([
+    (state === 'needs_review' || state === 'held') && "e.state IN ('needs_review', 'held')",
+    `e.state = '${state}' AND e.updated_at_ms <= :untilMs`,
     // A lane begins with the source of its entries.
-    ...(source === undefined ? [] : ["e.lane >= :source || '|' AND e.lane < :source || '}'"]),
-    ...(code === undefined
-      ? []
-      : ["CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code"]),
-  ].join(' AND ');
+    source !== undefined && "e.lane >= :source || '|' AND e.lane < :source || '}'",
+    code !== undefined && "CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
+  ]);
 }
 
 /** The entries that a bulk command would change, by state: at most `limit` references in all. */
@@ -42,11 +41,11 @@ export function findForBulk(
 ): readonly FoundEntries[] {
   let left = limit;
   return statesOf(action, filter).flatMap((state) => {
-    const where = conditionsOf(state, filter);
-    const counted = `SELECT count(*) FROM (SELECT 1 FROM entries e WHERE ${where} LIMIT ${mostFound})`;
+    const where = whereIn(state, filter);
+    const counted = `SELECT count(*) FROM (SELECT 1 FROM entries e ${where} LIMIT ${mostFound})`;
     const count = database.prepare<[BulkFilter], number>(counted).pluck().get(filter) ?? 0;
     if (count === 0) return [];
-    const first = `SELECT e.reference FROM entries e WHERE ${where} LIMIT :limit`;
+    const first = `SELECT e.reference FROM entries e ${where} LIMIT :limit`;
     const values = { ...filter, limit: Math.max(0, left) };
     const references = database.prepare<[typeof values], string>(first).pluck().all(values);
     left -= references.length;
@@ -65,9 +64,7 @@ export function stillFitting(
   const named = 'e.reference IN (SELECT value FROM json_each(:references))';
   const fitting = statesOf(action, filter).flatMap((state) =>
     database
-      .prepare<[typeof values], string>(
-        `SELECT e.reference FROM entries e WHERE ${named} AND ${conditionsOf(state, filter)}`,
-      )
+      .prepare<[typeof values], string>(`SELECT e.reference FROM entries e ${whereIn(state, filter)} AND ${named}`)
       .pluck()
       .all(values),
   );

@@ -1,5 +1,5 @@
-import { isoTime } from '../../core/clock.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { isoOf } from '../sqlite/rows.ts';
 import { neverMs } from '../results/due-results.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
@@ -23,13 +23,8 @@ export interface DeliveryFilter {
   readonly sink?: string | undefined;
 }
 
-interface Row extends Omit<ListedDelivery, 'dueAt' | 'givenUpAt'> {
-  readonly dueMs: number;
-  readonly givenUpMs: number | null;
-}
-
 const columns = `d.request_id AS requestId, r.source, r.order_id AS orderId, d.sink, d.tries, d.last_error AS lastError,
-  d.due_at_ms AS dueMs, d.given_up_at_ms AS givenUpMs`;
+  CASE WHEN d.due_at_ms < ${neverMs} THEN ${isoOf('d.due_at_ms')} END AS dueAt, ${isoOf('d.given_up_at_ms')} AS givenUpAt`;
 
 /** The open ones of one sink: that is how their index is ordered. */
 export const openDeliveriesSql = `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
@@ -48,9 +43,9 @@ export const openSinksSql = `WITH RECURSIVE sinks (sink) AS (
     SELECT (SELECT min(sink) FROM deliveries WHERE done_version < due_version AND sink > sinks.sink) FROM sinks WHERE sinks.sink IS NOT NULL)
   SELECT sink FROM sinks WHERE sink IS NOT NULL`;
 
-const selectOpen = statementOf<Place & { sink: string; limit: number }, Row>(openDeliveriesSql);
-const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, Row>(givenUpDeliveriesSql);
-const selectOpenSinks = statementOf<[], { sink: string }>(openSinksSql);
+const selectOpen = statementOf<Place & { sink: string; limit: number }, ListedDelivery>(openDeliveriesSql);
+const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, ListedDelivery>(givenUpDeliveriesSql);
+const selectOpenSinks = columnOf<[], string>(openSinksSql);
 
 interface Place {
   readonly afterMs: number;
@@ -65,43 +60,33 @@ function placeOf(after: string): Place {
   return { afterMs, afterId, afterSink: sink.join('.') };
 }
 
+const dueMsOf = ({ dueAt }: ListedDelivery): number => Date.parse(dueAt ?? '');
+
 /** Deliveries that have not succeeded. */
 export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: PageRequest): Page<ListedDelivery> {
-  const place = page.after === undefined ? null : placeOf(page.after);
+  const isOpen = filter.status === 'open';
+  const start = isOpen ? -1 : Number.MAX_SAFE_INTEGER;
+  const place = page.after === undefined ? { afterMs: start, afterId: start, afterSink: '' } : placeOf(page.after);
   const limit = rowsToRead(page);
-  const rows =
-    filter.status === 'open' ? readOpen(database, filter, place, limit) : readGivenUp(database, filter, place, limit);
+  const rows = isOpen
+    ? readOpen(database, filter, place, limit)
+    : selectGivenUp(database).all({ ...place, sink: filter.sink ?? null, limit });
   return pageOf(rows, page, {
-    keyOf: ({ dueMs, givenUpMs, requestId, sink }) => [
-      filter.status === 'open' ? dueMs : (givenUpMs ?? 0),
-      requestId,
-      sink,
-    ],
-    rowOf: ({ dueMs, givenUpMs, ...delivery }) => ({
-      ...delivery,
-      dueAt: dueMs < neverMs ? isoTime(dueMs) : null,
-      givenUpAt: givenUpMs === null ? null : isoTime(givenUpMs),
-    }),
+    keyOf: (row) => [isOpen ? dueMsOf(row) : Date.parse(row.givenUpAt ?? ''), row.requestId, row.sink],
+    rowOf: (row) => row,
   });
 }
 
-function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place | null, limit: number): readonly Row[] {
-  const sinks = sink === undefined ? selectOpenSinks(database).all() : [{ sink }];
-  const { afterMs, afterId, afterSink } = place ?? { afterMs: -1, afterId: -1, afterSink: '' };
+function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place, limit: number): readonly ListedDelivery[] {
+  const { afterMs, afterId, afterSink } = place;
   return (
-    sinks
+    (sink === undefined ? selectOpenSinks(database).all() : [sink])
       // A result is often due at several sinks at the same time: the last row of the page before may be read once more.
-      .flatMap((one) => selectOpen(database).all({ afterMs, afterId, afterSink, ...one, limit: limit + 1 }))
-      .filter((row) => row.dueMs > afterMs || row.requestId > afterId || row.sink > afterSink)
-      .toSorted((a, b) => a.dueMs - b.dueMs || a.requestId - b.requestId || (a.sink < b.sink ? -1 : 1))
+      .flatMap((one) => selectOpen(database).all({ ...place, sink: one, limit: limit + 1 }))
+      .filter((row) => dueMsOf(row) > afterMs || row.requestId > afterId || row.sink > afterSink)
+      .toSorted((a, b) => dueMsOf(a) - dueMsOf(b) || a.requestId - b.requestId || (a.sink < b.sink ? -1 : 1))
       .slice(0, limit)
   );
-}
-
-function readGivenUp(database: Sqlite, { sink }: DeliveryFilter, place: Place | null, limit: number): readonly Row[] {
-  const last = Number.MAX_SAFE_INTEGER;
-  const { afterMs, afterId, afterSink } = place ?? { afterMs: last, afterId: last, afterSink: '' };
-  return selectGivenUp(database).all({ afterMs, afterId, afterSink, sink: sink ?? null, limit });
 }
 
 /** A sink that takes no results at the moment. */
@@ -117,11 +102,11 @@ export interface PausedSink {
 }
 
 /** How many waiting results of a sink are counted. */
-export const mostWaitingCounted = 100_000;
+const mostWaitingCounted = 100_000;
 
 const dueAt = (sink: string) => `(SELECT count(*) FROM (SELECT 1 FROM deliveries d
-  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${neverMs} LIMIT +?))`;
-const countDue = columnOf<[string, number], number>(`SELECT ${dueAt('+?')}`);
+  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${neverMs} LIMIT ?))`;
+const countDue = columnOf<[string, number], number>(`SELECT ${dueAt('?')}`);
 const selectPauses = statementOf<[number], PausedSink>(
   `SELECT sink, reason, message, since_ms AS sinceMs, probe_at_ms AS probeAtMs, ${dueAt('p.sink')} AS waiting
    FROM sink_pauses p ORDER BY since_ms, sink`,

@@ -1,9 +1,9 @@
-import { isoTime } from '../../core/clock.ts';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { stateCountsFrom } from '../sqlite/rows.ts';
+import { isoOf, stateCountsFrom } from '../sqlite/rows.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 import { findOrders } from './find-orders.ts';
+import { whereOf } from './page.ts';
 
 export interface OrderFilter {
   readonly state?: EntryState | undefined;
@@ -34,14 +34,8 @@ export function stateCounts({ states, rejectedLines }: OrderSummary): readonly s
   return rejectedLines === 0 ? counts : [...counts, `${rejectedLines} not accepted`];
 }
 
-interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
-  readonly receivedAtMs: number;
-  readonly updatedAtMs: number;
-  readonly states: string;
-}
-
-const selectSummaries = statementOf<[string], SummaryRow>(
-  `SELECT r.id, r.source, r.order_id AS orderId, r.received_at_ms AS receivedAtMs, r.updated_at_ms AS updatedAtMs,
+const selectSummaries = statementOf<[string], Omit<OrderSummary, 'states'> & { states: string }>(
+  `SELECT r.id, r.source, r.order_id AS orderId, ${isoOf('r.received_at_ms')} AS receivedAt, ${isoOf('r.updated_at_ms')} AS updatedAt,
      (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
      (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
         WHERE l.request_id = r.id GROUP BY e.state)) AS states,
@@ -84,24 +78,19 @@ const ofSearch: Origin = {
 
 function idsFrom(database: Sqlite, origin: Origin, filter: OrderFilter): readonly number[] {
   const { search, state, source, beforeId = newest, limit } = filter;
-  const conditions = [
+  const where = whereOf([
     origin.where,
     // The plus keeps SQLite from reading all orders of the shop where the origin has fewer.
-    ...(source === undefined ? [] : [`${origin === ofSource ? '' : '+'}r.source = :source`]),
-    ...(state === undefined
-      ? []
-      : [
-          'EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state)',
-        ]),
-    ...(search === undefined || origin === ofSearch ? [] : ['r.id IN (SELECT value FROM json_each(:found))']),
-  ];
+    source !== undefined && `${origin === ofSource ? '' : '+'}r.source = :source`,
+    state !== undefined &&
+      'EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state)',
+    search !== undefined && origin !== ofSearch && 'r.id IN (SELECT value FROM json_each(:found))',
+  ]);
   const found = search === undefined ? null : JSON.stringify(findOrders(database, search));
   return database
-    .prepare<Record<string, unknown>, number>(
-      `SELECT r.id FROM ${origin.from} WHERE ${conditions.join(' AND ')} ORDER BY ${origin.order} LIMIT :limit`,
-    )
+    .prepare<object, number>(`SELECT r.id FROM ${origin.from} ${where} ORDER BY ${origin.order} LIMIT :limit`)
     .pluck()
-    .all({ limit, beforeId, found, source: source ?? null, state: state ?? null });
+    .all({ limit, beforeId, found, source, state });
 }
 
 /** The place of an entry in a list of a state. */
@@ -159,10 +148,5 @@ function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
 export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
   return selectSummaries(database)
     .all(JSON.stringify(idsOf(database, filter)))
-    .map(({ states, receivedAtMs, updatedAtMs, ...summary }) => ({
-      ...summary,
-      states: stateCountsFrom(states),
-      receivedAt: isoTime(receivedAtMs),
-      updatedAt: isoTime(updatedAtMs),
-    }));
+    .map((summary) => ({ ...summary, states: stateCountsFrom(summary.states) }));
 }

@@ -1,8 +1,8 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
-import { purchaseOf, type Purchase } from '../../core/order/purchase.ts';
+import type { Purchase } from '../../core/order/purchase.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { rulesFrom, textsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { purchaseColumnsOf, rulesFrom, textsFrom } from '../sqlite/rows.ts';
 
 /** The line of an entry that a corrected SKU map may order anew. */
 export interface MappedLine extends Purchase {
@@ -29,16 +29,11 @@ export interface FlaggedSku {
   readonly linesLeft: string | null;
 }
 
-interface LineRow extends EntryRow {
-  readonly source: string;
-  readonly order_id: string;
-  readonly shop_line_id: string;
-  readonly extra: string;
-  readonly file_id: string | null;
-}
+type LineRow = Omit<MappedLine, 'rules' | 'sku' | 'isFromFile'> & { rules: string; extra: string; isFromFile: number };
 
 const selectLine = statementOf<[string], LineRow>(
-  `SELECT e.*, r.source, r.order_id, l.line_id AS shop_line_id, l.extra, l.file_id
+  `SELECT ${purchaseColumnsOf('e')}, e.reference, r.source, r.order_id AS orderId, l.line_id AS lineId, e.state, e.rules,
+     l.extra, l.file_id IS NOT NULL AS isFromFile
    FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE e.reference = ?`,
 );
 // With any other status, nobody knows whether the order is paid.
@@ -52,18 +47,13 @@ const selectFlag = statementOf<[number], FlaggedSku>(
 export function readMappedLine(database: Sqlite, reference: string): MappedLine | null {
   const row = selectLine(database).get(reference);
   if (row === undefined) return null;
-  const facts = textsFrom(row.extra);
-  const { sku: name, shop_quantity: quantity } = facts;
+  const { extra, ...line } = row;
+  const { sku: name, shop_quantity: quantity } = textsFrom(extra);
   return {
-    ...purchaseOf(row),
-    reference,
-    source: row.source,
-    orderId: row.order_id,
-    lineId: row.shop_line_id,
-    state: row.state,
+    ...line,
     rules: rulesFrom(row.rules),
     sku: name === undefined || quantity === undefined ? null : { name, quantity: Number(quantity) },
-    isFromFile: row.file_id !== null,
+    isFromFile: row.isFromFile === 1,
   };
 }
 

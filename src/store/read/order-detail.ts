@@ -1,39 +1,31 @@
 import { isoTime } from '../../core/clock.ts';
 import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
 import { mayBeBought } from '../../core/entry/may-be-bought.ts';
-import type { EntryState } from '../../core/entry/states.ts';
+import type { ActionSubject } from '../../core/entry/states.ts';
 import { type Operation, orderedText } from '../../core/order/purchase.ts';
 import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import { rejectionColumns, type Rejection } from '../intake/rejections.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { purchaseFactsOf } from '../submission/after-loss.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
+import { isoOf, type EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { type Pause, readPauses } from '../submission/pauses.ts';
 import type { AuditEntry } from './audit-log.ts';
-import type { AttemptDetail } from './call-log.ts';
+import { attemptColumns, attemptFrom, type AttemptDetail, type Stored } from './call-log.ts';
 import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 import { dueStates } from './queue-facts.ts';
 
 /** An entry, as people see it. */
-export interface EntryDetail {
+export interface EntryDetail extends ActionSubject {
   readonly reference: string;
   readonly lineId: string;
   readonly operation: Operation;
   /** The purchase in words, for example `2 x steam-10 in USD`. */
   readonly asked: string;
-  readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */
   readonly outcomeUnknown: boolean;
-  /** Something of it may be bought, also by an outbox that was lost. */
-  readonly mayBeBought: boolean;
-  readonly heldFrom: EntryState | null;
-  /** Other entries took its place: the line is judged by those. */
-  readonly replaced: boolean;
-  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
-  readonly hasOtherId: boolean;
   readonly nextAttemptAt: string | null;
   readonly nextStep: 'send' | 'lookup';
   /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
@@ -53,8 +45,6 @@ export interface EntryDetail {
   readonly unitCount: number;
   /** When its units were shredded; null: they are there, or there are none. */
   readonly shreddedAt: string | null;
-  /** How many units nobody has of what a person found to be bought. */
-  readonly unitsMissing: number;
   readonly attempts: readonly AttemptDetail[];
 }
 
@@ -83,13 +73,12 @@ export interface OrderDetail {
   readonly audit: readonly AuditDetail[];
 }
 
-const shownDecisions = 1000;
-const shownRejections = 1000;
+/** So many rejections and decisions of one order are shown. */
+const shownOfOrder = 1000;
 
-type ShownRow = EntryRow & {
+type ShownRow = ActingRow & {
   readonly shop_line_id: string;
   readonly lane: string;
-  readonly same_as: number | null;
   readonly recheck_since_ms: number | null;
   readonly recheck_problem: string | null;
 };
@@ -108,8 +97,8 @@ const selectOfEntry = columnOf<[string], number>(
 const selectVersions = statementOf<[string], { id: number; version: number }>(
   'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
 );
-const selectOrder = statementOf<[number], FoundOrder & { receivedAtMs: number; updatedAtMs: number }>(
-  `SELECT id, source, order_id AS orderId, received_at_ms AS receivedAtMs, updated_at_ms AS updatedAtMs
+const selectOrder = statementOf<[number], FoundOrder & Pick<OrderDetail, 'receivedAt' | 'updatedAt'>>(
+  `SELECT id, source, order_id AS orderId, ${isoOf('received_at_ms')} AS receivedAt, ${isoOf('updated_at_ms')} AS updatedAt
    FROM requests WHERE id = ?`,
 );
 const selectEntries = statementOf<[number], ShownRow>(
@@ -118,13 +107,11 @@ const selectEntries = statementOf<[number], ShownRow>(
    LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
    WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
 );
-const selectAttempts = statementOf<[string], Omit<AttemptDetail, 'sent'> & { sent: number | null }>(
-  `SELECT number, purpose, key_name AS keyName, opened_at AS openedAt, closed_at AS closedAt, sent, outcome,
-     http_status AS httpStatus, error_code AS errorCode, error_message AS errorMessage, duration_ms AS durationMs
-   FROM attempt_log WHERE reference = ? ORDER BY number`,
+const selectAttempts = statementOf<[number], Stored<AttemptDetail>>(
+  `SELECT ${attemptColumns} FROM attempts a WHERE a.entry_id = ? ORDER BY a.number`,
 );
 const selectRejections = statementOf<[string, string], Rejection>(
-  `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownRejections}`,
+  `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownOfOrder}`,
 );
 const selectDeliveries = statementOf<[string, string], Omit<DeliveryDetail, 'done'> & { done: number }>(
   `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
@@ -132,26 +119,31 @@ const selectDeliveries = statementOf<[string, string], Omit<DeliveryDetail, 'don
 );
 const selectAudit = statementOf<[string], AuditDetail>(
   `SELECT at, actor, action, subject, reason FROM audit_log
-   WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ${shownDecisions}`,
+   WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ${shownOfOrder}`,
 );
 
-/** The facts beside its own row that decide what an entry waits for and which actions are allowed. */
-interface EntryContext {
-  readonly pauses: readonly Pause[];
-  readonly isEveryKeyPaused: boolean;
-  /** How many unknown outcomes a product has. */
-  readonly unknownOf: (product: string) => number;
-}
+/** An entry, and the line that its own line came in the place of. */
+export type ActingRow = EntryRow & { readonly same_as: number | null };
 
-function readEntryContext(database: Sqlite): EntryContext {
-  const pauses = readPauses(database);
-  const { products } = readExposure(database);
+/** The facts that say what a person may do about an entry. */
+export function actionSubjectOf(database: Sqlite, row: ActingRow): ActionSubject {
   return {
-    pauses,
-    isEveryKeyPaused: isEveryKeyPaused(database, pauses),
-    unknownOf: (product) => products.get(product)?.unknown ?? 0,
+    state: row.state,
+    mayBeBought: mayBeBought(purchaseFactsOf(database, row)),
+    heldFrom: row.held_from,
+    replaced: row.replaced === 1,
+    hasOtherId: row.same_as !== null,
+    unitsMissing: row.units_missing,
   };
 }
+
+/** What decides beside its own row what an entry waits for. */
+function readEntryContext(database: Sqlite) {
+  const pauses = readPauses(database);
+  return { pauses, isEveryKeyPaused: isEveryKeyPaused(database, pauses), unknown: readExposure(database).products };
+}
+
+type EntryContext = ReturnType<typeof readEntryContext>;
 
 /** The pauses that keep the next call for an entry from being made. */
 function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
@@ -180,22 +172,14 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): Entr
     lineId: row.shop_line_id,
     operation: row.operation,
     asked: orderedText(row),
-    state: row.state,
+    ...actionSubjectOf(database, row),
     outcomeUnknown: row.outcome_unknown === 1,
-    mayBeBought: mayBeBought(purchaseFactsOf(database, row)),
-    heldFrom: row.held_from,
-    replaced: row.replaced === 1,
-    hasOtherId: row.same_as !== null,
     nextAttemptAt: dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
     awaitsRecheck,
-    pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({
-      scope,
-      reason,
-      since: isoTime(sinceMs),
-    })),
+    pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({ scope, reason, since: isoTime(sinceMs) })),
     product,
-    unknownOfProduct: product === null ? 0 : context.unknownOf(product),
+    unknownOfProduct: product === null ? 0 : (context.unknown.get(product)?.unknown ?? 0),
     orderNumber: row.order_number,
     cost: row.cost,
     currency: row.charged_currency ?? row.currency,
@@ -204,10 +188,7 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): Entr
     reviewReason: row.review_reason,
     unitCount: row.unit_count,
     shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),
-    unitsMissing: row.units_missing,
-    attempts: selectAttempts(database)
-      .all(row.reference)
-      .map((attempt) => ({ ...attempt, sent: attempt.sent === null ? null : attempt.sent === 1 })),
+    attempts: selectAttempts(database).all(row.id).map(attemptFrom),
   };
 }
 
@@ -215,16 +196,13 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): Entr
 function readOrderDetail(database: Sqlite, requestId: number): OrderDetail {
   const order = selectOrder(database).get(requestId);
   assert(order !== undefined, `request ${requestId} exists`);
-  const { receivedAtMs, updatedAtMs, ...found } = order;
-  const { source, orderId } = found;
+  const { source, orderId } = order;
   const entries = selectEntries(database).all(requestId);
   const context = readEntryContext(database);
   const subjects = [`${source}/${orderId}`, ...entries.map((row) => row.reference)];
   const deliveries = selectDeliveries(database).all(source, orderId);
   return {
-    ...found,
-    receivedAt: isoTime(receivedAtMs),
-    updatedAt: isoTime(updatedAtMs),
+    ...order,
     entries: entries.map((row) => entryFrom(database, row, context)),
     rejections: selectRejections(database).all(source, orderId),
     audit: selectAudit(database).all(JSON.stringify(subjects)),

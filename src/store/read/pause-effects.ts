@@ -3,14 +3,7 @@ import { readLane } from '../submission/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readLaneCounts } from '../sqlite/entry-counts.ts';
 import { connectorUnproven } from '../submission/connector-canary.ts';
-import {
-  isLanePaused,
-  isSendPaused,
-  pausedScopes,
-  readPauses,
-  type Pause,
-  type PausedScopes,
-} from '../submission/pauses.ts';
+import { isLanePaused, isSendPaused, pausedScopes, readPauses, type Pause } from '../submission/pauses.ts';
 
 /** A pause, and what waits for its end. */
 export interface PauseEffect extends Pause {
@@ -56,44 +49,27 @@ export function pauseEffects(
   // There may be many products: each looks only at its own lanes.
   const ofProduct = Map.groupBy(groups, ({ lane }) => readLane(lane).product);
   const noKeyIsLeft = isEveryKeyPaused(database, pauses);
+  const heldUp = (pause: Pause): readonly SendCount[] => {
+    const kind = scopeFrom(pause.scope)?.kind;
+    if (kind === 'account') return groups;
+    if (kind === 'key') return noKeyIsLeft ? groups : [];
+    const isProduct = kind === 'variant' || kind === 'plan';
+    return (isProduct ? (ofProduct.get(pause.scope) ?? []) : groups).filter(holdUp([pause]));
+  };
   return pauses.map((pause) => ({ ...pause, holdsUp: countOf(heldUp(pause)) }));
-
-  function heldUp(pause: Pause): readonly SendCount[] {
-    const isWaiting = holdUp([pause]);
-    switch (scopeFrom(pause.scope)?.kind) {
-      case 'account':
-        return groups;
-      case 'key':
-        return noKeyIsLeft ? groups : [];
-      case 'variant':
-      case 'plan':
-        return (ofProduct.get(pause.scope) ?? []).filter(isWaiting);
-      default:
-        return groups.filter(isWaiting);
-    }
-  }
 }
 
 /** Whether pauses of products, families and balances keep an entry from being sent, by the rule of the claim. */
 export function holdUp(pauses: readonly Pause[]): (entry: Omit<SendCount, 'count'>) => boolean {
-  const { unproven = [], others = [] } = Object.groupBy(pauses, ({ reason }) =>
-    reason === connectorUnproven ? 'unproven' : 'others',
-  );
-  const [limited, paused] = [pausedScopes(unproven), pausedScopes(others)];
-  return (entry) => isGroupPaused(entry, paused) || (isLimited(entry) && isGroupPaused(entry, limited));
-}
-
-/** An entry with an unknown outcome may have been bought already: it does not wait for a balance. */
-function isGroupPaused({ state, lane }: Omit<SendCount, 'count'>, paused: PausedScopes): boolean {
-  return state === 'unknown' ? isSendPaused(readLane(lane), paused) : isLanePaused(readLane(lane), paused);
-}
-
-/**
- * A cancel delivers nothing, and an entry that may have been bought is open already: neither waits for the first delivered
- * order.
- */
-function isLimited({ state, lane }: Omit<SendCount, 'count'>): boolean {
-  return state !== 'unknown' && readLane(lane).product !== null;
+  const limited = pausedScopes(pauses.filter(({ reason }) => reason === connectorUnproven));
+  const paused = pausedScopes(pauses.filter(({ reason }) => reason !== connectorUnproven));
+  return ({ state, lane: name }) => {
+    const lane = readLane(name);
+    // An entry with an unknown outcome may have been bought already: it waits neither for a balance nor for the first
+    // delivered order. A cancel delivers nothing: it does not wait for that, either.
+    if (state === 'unknown') return isSendPaused(lane, paused);
+    return isLanePaused(lane, paused) || (lane.product !== null && isLanePaused(lane, limited));
+  };
 }
 
 /** While one key may be used, the others hold up nothing. */

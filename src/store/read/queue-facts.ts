@@ -1,9 +1,9 @@
 import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
-import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../submission/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { isoOf } from '../sqlite/rows.ts';
 import { readPauses } from '../submission/pauses.ts';
 import { countOf, holdUp, pauseEffects, readSendCounts, type PauseEffect } from './pause-effects.ts';
 
@@ -72,11 +72,7 @@ export function readQueueFacts(database: Sqlite, freeBytes: number): QueueFacts 
   return {
     pauses: pauses.length === 0 ? [] : pauseEffects(database, pauses, groups),
     lanes: pending.map(({ lane, count }) => ({ source: readLane(lane).source, lane, count })),
-    toSend: {
-      count: countOf(groups),
-      paused: countOf(groups) - countOf(allowed),
-      waiting: countOf(waiting),
-    },
+    toSend: { count: countOf(groups), paused: countOf(groups) - countOf(allowed), waiting: countOf(waiting) },
     unknownOutcomeSends: countOf(unknown),
     ...counts,
     rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
@@ -87,23 +83,21 @@ export function readQueueFacts(database: Sqlite, freeBytes: number): QueueFacts 
 /** States in which the worker does something for the entry at its due time. */
 export const dueStates: readonly EntryState[] = ['pending', 'waiting', 'unknown', 'placed'];
 
-interface QueuedRow extends Omit<QueuedEntry, 'replacedBy' | 'awaitsRecheck'> {
-  readonly id: number;
-  readonly replacedBy: string | null;
-  readonly recheckSinceMs: number | null;
-  readonly recheckProblem: string | null;
-}
+/** `replacedBy` and `awaitsRecheck` are JSON. */
+type QueuedRow = Omit<QueuedEntry, 'replacedBy' | 'awaitsRecheck' | 'before'> &
+  Readonly<{ id: number; replacedBy: string; awaitsRecheck: string | null }>;
 
 const selectQueued = statementOf<[string], QueuedRow>(
   `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
-     e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason, 0 AS before,
+     e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason,
      (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.variant IS e.variant AND u.plan IS e.plan
         AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
-     CASE WHEN e.replaced = 1 THEN (SELECT json_group_array(n.reference) FROM entries n WHERE n.line_id = e.line_id
-        AND n.generation > e.generation) END AS replacedBy,
+     (SELECT json_group_array(n.reference) FROM entries n WHERE e.replaced = 1 AND n.line_id = e.line_id
+        AND n.generation > e.generation) AS replacedBy,
      (SELECT o.reference FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id AND o.iccid IS NOT NULL
         AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed') ORDER BY o.id LIMIT 1) AS blockedBy,
-     w.recheck_since_ms AS recheckSinceMs, w.recheck_problem AS recheckProblem
+     CASE WHEN w.recheck_since_ms IS NOT NULL THEN
+       json_object('since', ${isoOf('w.recheck_since_ms')}, 'problem', w.recheck_problem) END AS awaitsRecheck
    FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
    LEFT JOIN storefront_orders w ON w.source = r.source AND w.order_id = r.order_id AND w.recheck_since_ms IS NOT NULL
      AND e.due_before_recheck_ms IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
@@ -113,18 +107,16 @@ const selectQueued = statementOf<[string], QueuedRow>(
 export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntry | null {
   const row = selectQueued(database).get(reference);
   if (row === undefined) return null;
-  const { id, replacedBy, recheckSinceMs, recheckProblem, ...entry } = row;
-  const before = countBefore(database, { id, ...entry });
-  const others: unknown = JSON.parse(replacedBy ?? '[]');
+  const { id: _id, ...entry } = row;
+  // How many come before one that is due at some time; 0 for any other.
+  const before = selectBefore.get(row.state)?.(database).get(row) ?? 0;
   return {
     ...entry,
     before,
-    replacedBy: Array.isArray(others) ? others.map(String) : [],
-    awaitsRecheck: recheckSinceMs === null ? null : { since: isoTime(recheckSinceMs), problem: recheckProblem },
+    replacedBy: JSON.parse(row.replacedBy),
+    awaitsRecheck: JSON.parse(row.awaitsRecheck ?? 'null'),
   };
 }
-
-type QueuePlace = Pick<QueuedRow, 'id' | 'state' | 'lane' | 'nextStep' | 'dueAtMs'>;
 
 // The state stands in the text: then SQLite can use the index of its entries. Each lane is a queue; other
 // entries are looked up in the order of all of them.
@@ -132,11 +124,6 @@ const selectBefore = new Map(
   dueStates.map((state) => {
     const ofQueue = state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
     const sql = `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_at_ms, e.id) < (:dueAtMs, :id)`;
-    return [state, columnOf<QueuePlace, number>(sql)];
+    return [state, columnOf<QueuedRow, number>(sql)];
   }),
 );
-
-/** How many entries come before one that is due at some time; 0 for any other. */
-function countBefore(database: Sqlite, place: QueuePlace): number {
-  return selectBefore.get(place.state)?.(database).get(place) ?? 0;
-}

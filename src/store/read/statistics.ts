@@ -49,11 +49,10 @@ export interface Period {
   readonly untilMs: number;
 }
 
-/** The counts of each hour: see the migration that made the table. */
-type Counted = 'received' | 'settled' | 'latency' | 'calls' | 'bought' | 'spent' | 'refunded';
-
+/** A count of an hour: see the migration that made the table. */
 interface HourRow {
   readonly hour: number;
+  readonly name: 'received' | 'settled' | 'latency' | 'calls';
   readonly key: string;
   readonly n: number;
 }
@@ -71,17 +70,19 @@ const mostMinutes = 6 * 60;
 const mostDays = 92;
 /** Whole units have six digits more. */
 const digits = 6;
-const amounts = ['bought', 'spent', 'refunded'] as const;
 
-export const hoursSql =
-  'SELECT hour, key, n FROM hourly_statistics WHERE name = :name AND hour >= :first AND hour < :end';
+export const hoursSql = `SELECT hour, name, key, n FROM hourly_statistics
+  WHERE name IN ('received', 'settled', 'latency', 'calls') AND hour >= :first AND hour < :end`;
 export const minutesSql = `SELECT opened_at_ms / ${minuteMs} AS minute, purpose, count(*) AS n FROM attempts
   WHERE opened_at_ms >= :fromMs AND opened_at_ms < :untilMs GROUP BY 1, 2`;
 
-const selectHours = statementOf<Hours & { name: Counted }, HourRow>(hoursSql);
-// An amount in millionths may be larger than a number of JavaScript is exact.
-const selectAmounts = statementOf<Hours & { name: Counted }, { hour: bigint; key: string; n: bigint }>(hoursSql);
+const selectHours = statementOf<Hours, HourRow>(hoursSql);
 const selectMinutes = statementOf<Period, { minute: number; purpose: 'submit' | 'lookup'; n: number }>(minutesSql);
+// An amount in millionths may be larger than a number of JavaScript is exact, and a sum larger than one of SQLite.
+const selectAmounts = statementOf<Hours, { day: string; name: string; currency: string; n: bigint }>(
+  `SELECT date(hour * 3600, 'unixepoch') AS day, name, key AS currency, n FROM hourly_statistics
+   WHERE name IN ('bought', 'spent', 'refunded') AND hour >= :first AND hour < :end ORDER BY day DESC, currency`,
+);
 
 /** The numbers of the units of time that a period touches; the end is not included. */
 function unitsOf({ fromMs, untilMs }: Period, unitMs: number, most: number): Hours {
@@ -98,35 +99,32 @@ function unitsOf({ fromMs, untilMs }: Period, unitMs: number, most: number): Hou
  */
 export function readHourStatistics(database: Sqlite, period: Period): readonly HourStatistics[] {
   const hours = unitsOf(period, hourMs, mostHours);
-  const byHour = (name: Counted) => Map.groupBy(selectHours(database).all({ ...hours, name }), ({ hour }) => hour);
-  const [received, settled, latency, calls] = [
-    byHour('received'),
-    byHour('settled'),
-    byHour('latency'),
-    byHour('calls'),
-  ];
+  const rows = Map.groupBy(selectHours(database).all(hours), ({ hour }) => hour);
   return Array.from({ length: hours.end - hours.first }, (_, index) => {
     const hour = hours.first + index;
-    const count = (of: ReadonlyMap<number, readonly HourRow[]>, key: string): number =>
-      of.get(hour)?.find((row) => row.key === key)?.n ?? 0;
+    const found = rows.get(hour) ?? [];
+    const count = (name: HourRow['name'], key: string): number =>
+      found.find((row) => row.name === name && row.key === key)?.n ?? 0;
     return {
       hour: isoTime(hour * hourMs),
-      received: count(received, ''),
+      received: count('received', ''),
       settled: {
-        fulfilled: count(settled, 'fulfilled'),
-        refunded: count(settled, 'refunded'),
-        rejected: count(settled, 'rejected'),
-        expired: count(settled, 'expired'),
-        cancelled: count(settled, 'cancelled'),
+        fulfilled: count('settled', 'fulfilled'),
+        refunded: count('settled', 'refunded'),
+        rejected: count('settled', 'rejected'),
+        expired: count('settled', 'expired'),
+        cancelled: count('settled', 'cancelled'),
       },
-      latency: latencyOf(latency.get(hour) ?? []),
-      calls: { submit: count(calls, 'submit'), lookup: count(calls, 'lookup') },
+      latency: latencyOf(found),
+      calls: { submit: count('calls', 'submit'), lookup: count('calls', 'lookup') },
     };
   });
 }
 
 function latencyOf(rows: readonly HourRow[]): HourStatistics['latency'] {
-  const steps = rows.map(({ key, n }) => ({ step: Number(key), n })).toSorted((a, b) => a.step - b.step);
+  const steps = rows
+    .flatMap(({ name, key, n }) => (name === 'latency' ? [{ step: Number(key), n }] : []))
+    .toSorted((a, b) => a.step - b.step);
   const total = steps.reduce((sum, { n }) => sum + n, 0);
   if (total === 0) return null;
   return { medianMs: quantile(steps, total * 0.5), p95Ms: quantile(steps, total * 0.95) };
@@ -168,23 +166,18 @@ export function readMinuteCalls(database: Sqlite, period: Period): readonly Minu
 export function readSpending(database: Sqlite, period: Period): readonly DaySpending[] {
   const days = unitsOf(period, 24 * hourMs, mostDays);
   const hours = { first: days.first * 24, end: days.end * 24 };
-  const sums = new Map<string, Record<(typeof amounts)[number], bigint>>();
-  for (const name of amounts) {
-    for (const { hour, key, n } of selectAmounts(database)
-      .safeIntegers(true)
-      .all({ ...hours, name })) {
-      const of = `${isoTime(Number(hour) * hourMs).slice(0, 10)} ${key}`;
-      const sum = sums.get(of) ?? { bought: 0n, spent: 0n, refunded: 0n };
-      sum[name] += n;
-      sums.set(of, sum);
-    }
-  }
-  return [...sums]
-    .map(([of, { bought, spent, refunded }]) => {
-      const [day = '', currency = ''] = of.split(' ');
-      return { day, currency, orders: Number(bought), spent: decimal(spent), refunded: decimal(refunded) };
-    })
-    .toSorted((a, b) => b.day.localeCompare(a.day) || a.currency.localeCompare(b.currency));
+  const rows = selectAmounts(database).safeIntegers(true).all(hours);
+  return [...Map.groupBy(rows, ({ day, currency }) => `${day} ${currency}`)].map(([of, ofDay]) => {
+    const [day = '', currency = ''] = of.split(' ');
+    const sum = (asked: string) => ofDay.reduce((total, { name, n }) => (name === asked ? total + n : total), 0n);
+    return {
+      day,
+      currency,
+      orders: Number(sum('bought')),
+      spent: decimal(sum('spent')),
+      refunded: decimal(sum('refunded')),
+    };
+  });
 }
 
 /** `12340000n` in millionths is `12.34`; at least two digits after the point. */

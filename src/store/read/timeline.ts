@@ -4,32 +4,19 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
-/**
- * The kinds of events, in the order in which events of the same ms are shown. `code` says which:
- *   received      the order came in
- *   entry         an entry was made, `new`; or `replacement`, in the place of a rejected one
- *   call          a call was made; `code`: its purpose
- *   answer        it ended; `code`: its outcome, a row of the decision table; `subject`: `not_sent` if it never left
- *   pause         a scope was paused that the order needed, or resumed; `code`: `pause` or `resume`
- *   decision      a person or a caller did something; `code`: the action
- *   not_accepted  a line was refused or flagged
- *   corrected     the shop sent it again, corrected
- *   settled       an entry reached its final state; `code`: the state
- *   delivered     a sink has the result; `code`: the sink
- *   given_up      a sink did not take the result for days; `code`: the sink
- */
+/** The kinds of events, in the order in which events of the same ms are shown. `code` says which. */
 export type TimelineKind =
-  | 'received'
-  | 'entry'
-  | 'call'
-  | 'answer'
-  | 'pause'
-  | 'decision'
-  | 'not_accepted'
-  | 'corrected'
-  | 'settled'
-  | 'delivered'
-  | 'given_up';
+  | 'received' // the order came in
+  | 'entry' // an entry was made, `new`; or `replacement`, in the place of a rejected one
+  | 'call' // a call was made; `code`: its purpose
+  | 'answer' // it ended; `code`: its outcome, a row of the decision table; `subject`: `not_sent` if it never left
+  | 'pause' // a scope was paused that the order needed, or resumed; `code`: `pause` or `resume`
+  | 'decision' // a person or a caller did something; `code`: the action
+  | 'not_accepted' // a line was refused or flagged
+  | 'corrected' // the shop sent it again, corrected
+  | 'settled' // an entry reached its final state; `code`: the state
+  | 'delivered' // a sink has the result; `code`: the sink
+  | 'given_up'; // a sink did not take the result for days; `code`: the sink
 
 /** One thing that happened to an order. */
 export interface TimelineEvent {
@@ -55,23 +42,10 @@ export interface TimelineEvent {
   readonly message: string | null;
 }
 
-interface Row extends Omit<TimelineEvent, 'at' | 'id'> {
-  readonly atMs: number;
-  readonly rank: number;
-  readonly id: number;
-}
+type Row = Omit<TimelineEvent, 'at' | 'id'> & { atMs: number; rank: number; id: number };
 
 /** A scope that entries of the order needed, from the time that the first one was made until the last one was settled. */
-interface NeededScope {
-  readonly scope: string;
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-type ScopeRow = Pick<EntryRow, 'operation' | 'variant' | 'plan' | 'currency'> & {
-  readonly fromMs: number;
-  readonly untilMs: number | null;
-};
+type ScopeRow = Pick<EntryRow, 'operation' | 'variant' | 'plan' | 'currency'> & { fromMs: number; untilMs: number };
 
 /** So many rejections, decisions and pauses of one order are shown. */
 const shownOfOrder = 10_000;
@@ -144,7 +118,7 @@ export const timelineSql = `SELECT * FROM (${eventsSql}) WHERE (atMs, rank, id) 
 const selectEvents = statementOf<Record<string, unknown>, Row>(timelineSql);
 const selectScopes = statementOf<[number], ScopeRow>(
   `SELECT e.operation, e.variant, e.plan, e.currency, min(e.created_at_ms) AS fromMs,
-     CASE WHEN count(*) = count(e.settled_at_ms) THEN max(e.settled_at_ms) END AS untilMs
+     max(coalesce(e.settled_at_ms, ${Number.MAX_SAFE_INTEGER})) AS untilMs
    FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? GROUP BY 1, 2, 3, 4`,
 );
 
@@ -162,13 +136,10 @@ export function readTimeline(database: Sqlite, requestId: number, page: PageRequ
 }
 
 /** A pause of one key is not among them: calls are made with another one. */
-function neededScopes(rows: readonly ScopeRow[]): readonly NeededScope[] {
+function neededScopes(rows: readonly ScopeRow[]): readonly object[] {
   const needed = rows.flatMap((row) => {
     const { product, family, balance } = scopesOf(row);
-    const untilMs = row.untilMs ?? Number.MAX_SAFE_INTEGER;
-    return ['account', family, product, balance].flatMap((scope) =>
-      scope === null ? [] : [{ scope, fromMs: row.fromMs, untilMs }],
-    );
+    return ['account', family, product, balance].map((scope) => ({ ...row, scope }));
   });
   return [...Map.groupBy(needed, ({ scope }) => scope)].map(([scope, all]) => ({
     scope,

@@ -11,6 +11,9 @@ export const purchaseColumns = purchaseFields.join(', ');
 export const purchaseColumnsOf = (table: string): string =>
   purchaseFields.map((field) => `${table}.${field}`).join(', ');
 
+/** A time, as it is shown. */
+export const isoOf = (columnMs: string): string => `strftime('%Y-%m-%dT%H:%M:%fZ', ${columnMs} / 1000.0, 'unixepoch')`;
+
 /** A row of `entries`, as SQLite returns it. */
 export interface EntryRow extends ReferencedPurchase {
   readonly id: number;

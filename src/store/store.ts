@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
@@ -21,10 +20,10 @@ import {
   type InitPolicy,
   type Sqlite,
 } from './sqlite/database.ts';
-import { diskError, DiskReserve, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
+import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace, requireReserve, sizeOf } from './sqlite/disk-errors.ts';
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp } from './sqlite/meta.ts';
-import { migrate } from './sqlite/migrate.ts';
+import { migrate } from './sqlite/schema.ts';
 import type { Outbox, ResultSink } from './sqlite/outbox.ts';
 import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
@@ -80,7 +79,7 @@ export class Store {
       namespace: options.namespace,
       units: new SealedUnits(keys),
       sandbox: options.upstream === 'sandbox',
-      reserve: new DiskReserve(options.path, options.minFreeBytes ?? (() => 0)),
+      requireSpace: () => requireReserve(options.path, options.minFreeBytes?.() ?? 0),
       sinks: options.sinks,
       delaysAreOfThisRun: false,
     };
@@ -133,11 +132,11 @@ export class Store {
   async checkHealth(): Promise<void> {
     const found = fileIdentity(this.#path);
     if (found === this.#identity) return;
-    throw new OrderSyncError(
-      'DATABASE_REPLACED',
-      `The database file ${this.#path} was ${found === 'missing' ? 'removed' : 'replaced'} while the worker had it open`,
-      { hint: 'what is written now would be lost: the worker stops; put the file back and start it again' },
-    );
+    const what = found === 'missing' ? 'removed' : 'replaced';
+    const message = `The database file ${this.#path} was ${what} while the worker had it open`;
+    throw new OrderSyncError('DATABASE_REPLACED', message, {
+      hint: 'what is written now would be lost: the worker stops; put the file back and start it again',
+    });
   }
 
   async close(): Promise<void> {
@@ -152,8 +151,6 @@ export class Store {
     this.#lock.release();
   }
 }
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
  * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.

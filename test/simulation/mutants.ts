@@ -233,7 +233,7 @@ export const mutants: readonly Mutant[] = [
     file: 'store/sqlite/database.ts',
     changes: [
       ["database.pragma('synchronous = FULL');", "database.pragma('synchronous = NORMAL');"],
-      ['found.synchronous !== 2', 'found.synchronous !== 1'],
+      ['synchronous = 2, foreign_keys', 'synchronous = 1, foreign_keys'],
     ],
   },
   {

@@ -35,10 +35,10 @@ export function insertLine(
   { requestId, isNew, newMetadata }: Request,
   arrival: Arrival,
 ): InsertedLine {
-  const { database, namespace, reserve } = outbox;
+  const { database, namespace, requireSpace } = outbox;
   const { nowMs, fileId } = arrival;
   // For a new order this was asked already.
-  if (!isNew) reserve.require();
+  if (!isNew) requireSpace();
   const { source, orderId, lineId, notAfterMs, rules = {} } = line;
   const reference = referenceFor(namespace, { source, orderId, lineId, generation: 0, part: 0 });
   // One by one, in the order of the columns: to map the names costs 5 % of all that accepting a line costs.

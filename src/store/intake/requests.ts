@@ -36,7 +36,7 @@ const addReceived = statementOf<[number, number], never>(
  * @throws OrderSyncError DISK_FULL for a new one, where the reserve of the disk is used up
  */
 export function requestOf(
-  { database, reserve }: Outbox,
+  { database, requireSpace }: Outbox,
   { source, orderId }: { source: string; orderId: string },
   nowMs: number,
   metadata: AcceptableLine['metadata'] = {},
@@ -44,7 +44,7 @@ export function requestOf(
   const text = JSON.stringify(metadata);
   const inserted = insertRequest(database).run(source, orderId, text, nowMs, nowMs);
   if (inserted.changes === 1) {
-    reserve.require();
+    requireSpace();
     return { requestId: Number(inserted.lastInsertRowid), isNew: true, newMetadata: text === '{}' ? null : metadata };
   }
   const requestId = findRequest(database).get(source, orderId);

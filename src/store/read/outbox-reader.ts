@@ -7,7 +7,7 @@ import { SealedUnits } from '../sqlite/sealed-units.ts';
 import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';
-import { refuseOlder } from '../sqlite/check-schema.ts';
+import { refuseOlder } from '../sqlite/schema.ts';
 import { readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readAttention, readAttentionCounts, readAttentionPage } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';

@@ -1,21 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { nonceBytes, type SealKeys } from '../../core/sealing/seal-keys.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 
 const checked = 'order-sync';
 
 // From one key to the next by the index: the cost is the number of keys, not that of entries.
-const keysInUse = statementOf<[], string>(`
+const keysInUse = columnOf<[], string>(`
   WITH RECURSIVE used (key) AS (
     SELECT min(sealed_by) FROM entries WHERE units IS NOT NULL AND sealed_by > ''
     UNION ALL
     SELECT (SELECT min(sealed_by) FROM entries WHERE units IS NOT NULL AND sealed_by > used.key) FROM used WHERE used.key IS NOT NULL)
   SELECT key FROM used WHERE key IS NOT NULL`);
-const countOfKey = statementOf<[string], number>(
-  'SELECT count(*) FROM entries WHERE units IS NOT NULL AND sealed_by = ?',
-);
+const countOfKey = columnOf<[string], number>('SELECT count(*) FROM entries WHERE units IS NOT NULL AND sealed_by = ?');
 
 /**
  * Checks that the configured keys open what is sealed in the database. A worker that cannot read what it bought could
@@ -23,16 +21,13 @@ const countOfKey = statementOf<[string], number>(
  * @throws OrderSyncError SEAL_KEY_MISSING, SEAL_KEY_CHANGED
  */
 export function checkSealKeys(database: Sqlite, keys: SealKeys): void {
-  for (const id of keysInUse(database).pluck().all().map(String)) {
+  for (const id of keysInUse(database).all()) {
     if (keys.ids.includes(id)) continue;
-    const count = Number(countOfKey(database).pluck().get(id));
-    throw new OrderSyncError(
-      'SEAL_KEY_MISSING',
-      `The codes of ${count} entries are sealed with the key "${id}", which is not in seal.keys`,
-      {
-        hint: 'put it back from your copy; a key may be removed once `order-sync seal status` shows no entry of it. See docs/sealing.md, also for a key that is lost',
-      },
-    );
+    const count = countOfKey(database).get(id);
+    const message = `The codes of ${count} entries are sealed with the key "${id}", which is not in seal.keys`;
+    throw new OrderSyncError('SEAL_KEY_MISSING', message, {
+      hint: 'put it back from your copy; a key may be removed once `order-sync seal status` shows no entry of it. See docs/sealing.md, also for a key that is lost',
+    });
   }
   inTransaction(database, () => {
     for (const id of keys.ids) checkValue(database, keys, id);

@@ -86,13 +86,7 @@ export class CodeRetention {
     }
     shred(this.#database).run({ id: row.id, nowMs });
     const detail = { reference: row.reference, units: row.unitCount };
-    recordAudit(this.#database, {
-      actor: 'worker',
-      reason,
-      nowMs,
-      action: 'shred_codes',
-      subject: row.subject,
-      detail,
-    });
+    const { subject } = row;
+    recordAudit(this.#database, { actor: 'worker', reason, nowMs, action: 'shred_codes', subject, detail });
   }
 }

@@ -1,28 +1,18 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { schemaVersion } from './check-schema.ts';
+import { schemaVersion } from './schema.ts';
 import { openReadOnly } from './database.ts';
-import { freeBytesOf } from './disk-errors.ts';
+import { freeBytesOf, sizeOf } from './disk-errors.ts';
 import { inspectDatabase } from './inspect.ts';
 import { readMeta } from './meta.ts';
 import { takeWriterLock } from './writer-lock.ts';
 
-const backupName = /^order-sync-\d{8}T\d{9}Z\.db$/;
+const backupName = /^order-sync-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.db$/;
 const draftName = /^\.order-sync-.*\.db\.tmp$/;
 const sideFiles = ['', '-wal', '-shm'] as const;
 
-export interface BackupSettings {
+interface BackupSettings {
   readonly folder: string;
   /** How many backups stay, with the new one. */
   readonly keep: number;
@@ -50,13 +40,16 @@ export function backUpDatabase(
   copySoundly(path, draft);
   renameSync(draft, join(folder, name));
   sync(folder);
-  const removed = readdirSync(folder)
-    .filter((it) => backupName.test(it))
-    .toSorted()
-    .slice(0, -keep);
+  const removed = backupsIn(folder).slice(0, -keep);
   for (const old of removed) rmSync(join(folder, old));
   return { file: join(folder, name), removed };
 }
+
+/** The names of the backups, the oldest first. */
+const backupsIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => backupName.test(name))
+    .toSorted();
 
 /** A worker with a full disk buys nothing: rather than that, there is no backup. */
 function requireSpace(path: string, folder: string, leaveFreeBytes: number): void {
@@ -72,14 +65,7 @@ function requireSpace(path: string, folder: string, leaveFreeBytes: number): voi
 /** When the newest backup in a folder was made, by its name, in ms; null: there is none. */
 export function newestBackupMs(folder: string): number | null {
   if (!existsSync(folder)) return null;
-  const newest = readdirSync(folder)
-    .filter((it) => backupName.test(it))
-    .toSorted()
-    .at(-1);
-  const iso = newest?.replace(
-    /^order-sync-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.db$/,
-    '$1-$2-$3T$4:$5:$6.$7Z',
-  );
+  const iso = backupsIn(folder).at(-1)?.replace(backupName, '$1-$2-$3T$4:$5:$6.$7Z');
   return iso === undefined ? null : Date.parse(iso);
 }
 
@@ -106,7 +92,7 @@ function copySoundly(path: string, draft: string): void {
   }
 }
 
-export interface RestoreSettings {
+interface RestoreSettings {
   /** The file of the backup. */
   readonly from: string;
   /** The time, ISO 8601, which becomes the name of the folder of the old database. */
@@ -114,11 +100,6 @@ export interface RestoreSettings {
   /** The upstream of the configuration: a backup of another one is refused. */
   readonly upstream: string;
 }
-
-/** Where a restore puts its copy before it takes the place of the database. */
-const restoreDraft = (path: string): string => join(dirname(path), `.${basename(path)}.restore.tmp`);
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
  * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused, nothing has changed.
@@ -130,7 +111,7 @@ export function restoreDatabase(path: string, { from, at, upstream }: RestoreSet
   if (existsSync(path)) refuseForeign(path);
   const lock = takeWriterLock(path);
   try {
-    const draft = restoreDraft(path);
+    const draft = join(dirname(path), `.${basename(path)}.restore.tmp`);
     copySoundly(from, draft);
     requireUpstream(draft, { from, upstream });
     const replaced = moveAway(path, at);

@@ -2,13 +2,13 @@ import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkSchema } from './check-schema.ts';
+import { checkSchema } from './schema.ts';
 import { diskError, isDiskFailure } from './disk-errors.ts';
 
 export type Sqlite = SqliteDatabase.Database;
 
 /** WAL before this version can corrupt a database that two connections checkpoint at once. */
-const minimumSqliteVersion = [3, 51, 3] as const;
+const minimumSqliteVersion = '3.51.3';
 
 /** File systems whose locks and shared memory WAL cannot rely on: NFS, SMB, CIFS, SMB2, 9p, FUSE. */
 const networkFileSystems: ReadonlyMap<number, string> = new Map([
@@ -28,30 +28,18 @@ export const longestText = 500;
 
 function checkVersion(database: Sqlite): void {
   const version = String(database.prepare('SELECT sqlite_version()').pluck().get());
-  const parts = version.split('.').map(Number);
-  for (const [index, minimum] of minimumSqliteVersion.entries()) {
-    const part = parts[index] ?? 0;
-    if (part > minimum) return;
-    if (part < minimum) {
-      throw new OrderSyncError('DATABASE_UNSAFE', `SQLite ${version} is older than ${minimumSqliteVersion.join('.')}`, {
-        hint: 'install the exact dependencies of package-lock.json with npm ci',
-      });
-    }
-  }
+  if (version.localeCompare(minimumSqliteVersion, 'en', { numeric: true }) >= 0) return;
+  throw new OrderSyncError('DATABASE_UNSAFE', `SQLite ${version} is older than ${minimumSqliteVersion}`, {
+    hint: 'install the exact dependencies of package-lock.json with npm ci',
+  });
 }
 
 /** @throws OrderSyncError DATABASE_UNSAFE when the folder is on a network file system */
 export function checkFileSystem(folder: string): void {
   const name = networkFileSystems.get(statfsSync(folder).type >>> 0);
-  if (name !== undefined) {
-    throw new OrderSyncError(
-      'DATABASE_UNSAFE',
-      `${folder} is on a ${name} file system, on which SQLite cannot lock or sync reliably`,
-      {
-        hint: 'put data_dir on a local disk or a block volume',
-      },
-    );
-  }
+  if (name === undefined) return;
+  const message = `${folder} is on a ${name} file system, on which SQLite cannot lock or sync reliably`;
+  throw new OrderSyncError('DATABASE_UNSAFE', message, { hint: 'put data_dir on a local disk or a block volume' });
 }
 
 /**
@@ -71,20 +59,12 @@ function configure(database: Sqlite): void {
   database.pragma('cache_size = -8192');
   // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a checkpoint.
   database.pragma('wal_autocheckpoint = 4000');
-  const found = {
-    journal_mode: String(database.pragma('journal_mode', { simple: true })),
-    synchronous: Number(database.pragma('synchronous', { simple: true })),
-    foreign_keys: Number(database.pragma('foreign_keys', { simple: true })),
-  };
-  if (found.journal_mode !== 'wal' || found.synchronous !== 2 || found.foreign_keys !== 1) {
-    throw new OrderSyncError(
-      'DATABASE_UNSAFE',
-      `The database does not take its safety settings: ${JSON.stringify(found)}`,
-      {
-        hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
-      },
-    );
-  }
+  const names = ['journal_mode', 'synchronous', 'foreign_keys'];
+  const found = names.map((name) => `${name} = ${String(database.pragma(name, { simple: true }))}`).join(', ');
+  if (found === 'journal_mode = wal, synchronous = 2, foreign_keys = 1') return;
+  throw new OrderSyncError('DATABASE_UNSAFE', `The database does not take its safety settings: ${found}`, {
+    hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
+  });
 }
 
 /**

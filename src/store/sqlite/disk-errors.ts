@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
@@ -16,6 +16,9 @@ export function freeBytesOf(folder: string): number {
   return bavail * bsize;
 }
 
+/** The size of a file, in bytes; 0 where there is none. */
+export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
 interface FileError extends Error {
   readonly code: string;
 }
@@ -25,12 +28,6 @@ export function isDiskFailure(error: unknown): error is FileError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && failures.test(error.code);
 }
 
-/** Whether the outbox at `path` had no space: then nothing of the step was written, and it can be repeated. */
-function isFullDisk({ code }: FileError, path: string): boolean {
-  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return true;
-  return failuresOfFullDisk.test(code) && freeBytesOf(dirname(path)) < hardlyAnyBytes;
-}
-
 /** Whether a file could not be written because the disk is full. */
 export function isOutOfSpace(error: unknown): error is FileError {
   return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
@@ -38,42 +35,31 @@ export function isOutOfSpace(error: unknown): error is FileError {
 
 /** The error of this worker for a disk failure of the outbox at `path`. */
 export function diskError(error: FileError, path: string): OrderSyncError {
-  if (isFullDisk(error, path)) {
-    const message = `The disk of ${dirname(path)} is full: the outbox cannot be written (${error.code})`;
+  const { code } = error;
+  const isFull = code === 'SQLITE_FULL' || code === 'ENOSPC';
+  // Where it is full, nothing of the step was written, and it can be repeated.
+  if (isFull || (failuresOfFullDisk.test(code) && freeBytesOf(dirname(path)) < hardlyAnyBytes)) {
+    const message = `The disk of ${dirname(path)} is full: the outbox cannot be written (${code})`;
     return new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause: error });
   }
-  return new OrderSyncError(
-    'DATABASE_WRITE_FAILED',
-    `The database could not be written (${error.code}): ${error.message}`,
-    {
-      cause: error,
-      hint: 'check the disk; the worker stops sending, and resumes from the database when it is started again',
-    },
-  );
+  const message = `The database could not be written (${error.code}): ${error.message}`;
+  return new OrderSyncError('DATABASE_WRITE_FAILED', message, {
+    cause: error,
+    hint: 'check the disk; the worker stops sending, and resumes from the database when it is started again',
+  });
 }
 
 /**
- * Keeps space free on the disk of the outbox, because the calls and deliveries of known orders must be recorded. New orders are
- * refused before that space is used, whatever way they come. Requests about a known order are still accepted: they may take
- * something back.
+ * Keeps space free on the disk of the outbox, because the calls and deliveries of known orders must be recorded: new orders are
+ * refused before that space is used. Requests about a known order are still accepted: they may take something back.
+ * @param neededBytes how much must be free, as it is configured now
+ * @throws OrderSyncError DISK_FULL when there is no space for a new order
  */
-export class DiskReserve {
-  readonly #folder: string;
-  readonly #minFreeBytes: () => number;
-
-  /** @param minFreeBytes how much must be free, as it is configured now */
-  constructor(databasePath: string, minFreeBytes: () => number) {
-    this.#folder = dirname(databasePath);
-    this.#minFreeBytes = minFreeBytes;
-  }
-
-  /** @throws OrderSyncError DISK_FULL when there is no space for a new order */
-  require(): void {
-    const neededBytes = this.#minFreeBytes();
-    if (neededBytes === 0) return;
-    const freeBytes = freeBytesOf(this.#folder);
-    if (freeBytes >= neededBytes) return;
-    const message = `The disk of ${this.#folder} is nearly full, so no new orders are taken in: ${freeBytes} bytes are free, ${neededBytes} are needed (disk.min_free_bytes)`;
-    throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
-  }
+export function requireReserve(databasePath: string, neededBytes: number): void {
+  if (neededBytes === 0) return;
+  const folder = dirname(databasePath);
+  const freeBytes = freeBytesOf(folder);
+  if (freeBytes >= neededBytes) return;
+  const message = `The disk of ${folder} is nearly full, so no new orders are taken in: ${freeBytes} bytes are free, ${neededBytes} are needed (disk.min_free_bytes)`;
+  throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
 }

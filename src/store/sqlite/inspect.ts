@@ -4,8 +4,7 @@ import { checkFileSystem, openReadOnly, type Sqlite } from './database.ts';
 import { freeBytesOf } from './disk-errors.ts';
 import { wrongCounts } from './entry-counts.ts';
 import { readMeta } from './meta.ts';
-import { checkSchema, schemaVersion } from './check-schema.ts';
-import { migrations } from './schema-files.ts';
+import { checkSchema, migrations, schemaVersion } from './schema.ts';
 
 /** What `order-sync db check` finds. */
 interface DatabaseInspection {
@@ -38,7 +37,12 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
       .all()
       .map(({ table, rowid, parent }) => `${table} row ${rowid} refers to a missing row of ${parent}`);
     return {
-      problems: [...integrity.filter((line) => line !== 'ok'), ...dangling, ...countsIn(database)],
+      // An older database may keep no counts.
+      problems: [
+        ...integrity.filter((line) => line !== 'ok'),
+        ...dangling,
+        ...(checkSchema(database) === 'current' ? wrongCounts(database) : []),
+      ],
       schemaVersion: schemaVersion(database),
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
@@ -66,11 +70,6 @@ export function upstreamOf(path: string): string | null {
 function stampOf(database: Sqlite): Pick<DatabaseInspection, 'upstream' | 'namespace'> {
   if (schemaVersion(database) === 0) return { upstream: null, namespace: null };
   return { upstream: readMeta(database, 'upstream') ?? null, namespace: readMeta(database, 'namespace') ?? null };
-}
-
-/** An older database may keep no counts. */
-function countsIn(database: Sqlite): readonly string[] {
-  return checkSchema(database) === 'current' ? wrongCounts(database) : [];
 }
 
 /**

@@ -18,35 +18,24 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
 }
 
 /**
- * The upstream and secret that a database belongs to. It is stamped once, and refuses another upstream or another reference
- * secret.
+ * A database belongs to one upstream and one reference secret: it is stamped once, and refuses any other.
+ * @throws OrderSyncError UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED
  */
-interface DatabaseStamp {
-  /** The upstream that the references are sent to: an origin, or `sandbox`. */
-  readonly upstream: string;
-  readonly namespace: ReferenceNamespace;
-}
-
-/** @throws OrderSyncError UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED */
-export function checkStamp(database: Sqlite, stamp: DatabaseStamp): void {
+export function checkStamp(database: Sqlite, stamp: { upstream: string; namespace: ReferenceNamespace }): void {
   inTransaction(database, () => {
     const upstream = stampOnce(database, 'upstream', stamp.upstream);
     if (upstream !== stamp.upstream) {
-      throw new OrderSyncError(
-        'UPSTREAM_MISMATCH',
-        `This database belongs to the upstream ${upstream}, but the config names ${stamp.upstream}`,
-        { hint: 'give every upstream its own data_dir: orders of a sandbox and of a real account must never meet' },
-      );
+      const message = `This database belongs to the upstream ${upstream}, but the config names ${stamp.upstream}`;
+      throw new OrderSyncError('UPSTREAM_MISMATCH', message, {
+        hint: 'give every upstream its own data_dir: orders of a sandbox and of a real account must never meet',
+      });
     }
     const namespace = namespaceFingerprint(stamp.namespace);
     if (stampOnce(database, 'namespace', namespace) !== namespace) {
-      throw new OrderSyncError(
-        'REFERENCE_SECRET_CHANGED',
-        'The reference secret, instance or prefix is not the one this database was made with',
-        {
-          hint: 'restore the secret file that was backed up with it: other references would buy redelivered orders again',
-        },
-      );
+      const message = 'The reference secret, instance or prefix is not the one this database was made with';
+      throw new OrderSyncError('REFERENCE_SECRET_CHANGED', message, {
+        hint: 'restore the secret file that was backed up with it: other references would buy redelivered orders again',
+      });
     }
   });
 }

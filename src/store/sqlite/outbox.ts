@@ -1,6 +1,5 @@
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import type { Sqlite } from './database.ts';
-import type { DiskReserve } from './disk-errors.ts';
 import type { SealedUnits } from './sealed-units.ts';
 
 /** A receiver of results, as the outbox knows it. */
@@ -18,7 +17,8 @@ export interface Outbox {
   readonly units: SealedUnits;
   /** Whether the upstream is a sandbox. */
   readonly sandbox: boolean;
-  readonly reserve: Pick<DiskReserve, 'require'>;
+  /** @throws OrderSyncError DISK_FULL when there is no space for a new order: see `requireReserve` */
+  readonly requireSpace: () => void;
   /** Where results are delivered now; changed by a reload. */
   sinks: readonly ResultSink[];
   /** Once a worker has started, every settlement delay is of its own run of the machine, also where that has no boot id. */

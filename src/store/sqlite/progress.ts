@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OutboxProgress } from '../../core/outbox-progress.ts';
-import { statementOf, type Sqlite } from './database.ts';
+import { columnOf, statementOf, type Sqlite } from './database.ts';
 import { readMeta, writeMeta } from './meta.ts';
 
 const idName = 'database_id';
@@ -13,7 +13,7 @@ const counts = statementOf<[], Omit<OutboxProgress, 'databaseId'>>(
 );
 
 /** Where a database has taken the place of a lost one, the audit log has how far that one had come. */
-const replaced = statementOf<[], string | null>(
+const replaced = columnOf<[], string | null>(
   `SELECT json_extract(detail, '$.replaced') FROM audit WHERE subject = 'outbox' AND action = 'recovery_stage'
    ORDER BY id DESC LIMIT 1`,
 );
@@ -33,7 +33,7 @@ export function readProgress(database: Sqlite): OutboxProgress & { readonly repl
   const databaseId = readMeta(database, idName);
   const newest = counts(database).get();
   assert(databaseId !== undefined && newest !== undefined, 'a database has its id from the time when it was opened');
-  const text = replaced(database).pluck().get() ?? null;
+  const text = replaced(database).get() ?? null;
   const known: OutboxProgress | null = text === null ? null : JSON.parse(text);
   return { databaseId, ...newest, replaced: known };
 }

@@ -18,13 +18,8 @@ export type UpkeepOrder = {
 }[keyof Jobs];
 
 export type UpkeepAnswer<Result> =
-  | { readonly failed: false; readonly result: Result }
-  | {
-      readonly failed: true;
-      readonly code: OrderSyncErrorCode | null;
-      readonly message: string;
-      readonly hint: string | null;
-    };
+  | { readonly result: Result }
+  | { readonly failed: { readonly code?: OrderSyncErrorCode; readonly message: string; readonly hint?: string } };
 
 /**
  * Does one job in a process of its own: this one continues meanwhile.
@@ -48,27 +43,23 @@ export async function runUpkeep<Job extends keyof Jobs>(
   child.once('exit', (code, killedBy) =>
     reject(new Error(`the process of the upkeep ended without an answer (${killedBy ?? `exit code ${code}`})`)),
   );
-  if (child.pid !== undefined) lowerPriority(child.pid);
+  try {
+    // The worker comes first. Where the system does not allow that, both have the same priority.
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // Only slower.
+  }
   child.send({ job, values }, (error) => {
     if (error !== null) reject(error);
   });
   const answer = await promise;
-  if (!answer.failed) return answer.result;
-  const { code, message, hint } = answer;
-  throw code === null ? new Error(message) : new OrderSyncError(code, message, hint === null ? {} : { hint });
+  if (!('failed' in answer)) return answer.result;
+  const { code, message, ...options } = answer.failed;
+  throw code === undefined ? new Error(message) : new OrderSyncError(code, message, options);
 }
 
 /** In the bundle it is a file of its own, beside that of the program. */
 function programOf(): string {
   const source = join(import.meta.dirname, 'upkeep-process.ts');
   return existsSync(source) ? source : join(import.meta.dirname, '../../upkeep-process.js');
-}
-
-/** The worker comes first. Where the system does not allow that, both have the same priority. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // Only slower.
-  }
 }

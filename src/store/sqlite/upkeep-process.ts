@@ -12,17 +12,13 @@ process.once('message', (order: UpkeepOrder) => {
   process.send?.(answerTo(order), () => process.disconnect());
 });
 
-function answerTo(order: UpkeepOrder): UpkeepAnswer<unknown> {
+function answerTo({ job, values }: UpkeepOrder): UpkeepAnswer<unknown> {
   try {
-    return { failed: false, result: resultOf(order) };
+    if (job === 'backup') return { result: backUpDatabase(...values) };
+    return { result: job === 'restore' ? restoreDatabase(...values) : inspectDatabase(...values) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (!(error instanceof OrderSyncError)) return { failed: true, code: null, message, hint: null };
-    return { failed: true, code: error.code, message, hint: error.hint ?? null };
+    if (!(error instanceof OrderSyncError)) return { failed: { message } };
+    return { failed: { code: error.code, message, ...(error.hint === undefined ? {} : { hint: error.hint }) } };
   }
-}
-
-function resultOf(order: UpkeepOrder): unknown {
-  if (order.job === 'backup') return backUpDatabase(...order.values);
-  return order.job === 'restore' ? restoreDatabase(...order.values) : inspectDatabase(...order.values);
 }

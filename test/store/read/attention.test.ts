@@ -2,7 +2,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { attentionReasons } from '../../../src/core/operator/attention.ts';
 import { attentionCountsSql } from '../../../src/store/read/attention.ts';
-import { views } from '../../../src/store/sqlite/schema-files.ts';
+import { views } from '../../../src/store/sqlite/schema.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;

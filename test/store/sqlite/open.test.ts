@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { migrations } from '../../../src/store/sqlite/schema-files.ts';
+import { migrations } from '../../../src/store/sqlite/schema.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { migrate } from '../../../src/store/sqlite/schema.ts';
 
 /** A database with one order. */
 function databaseWithOrder(): SqliteDatabase.Database {

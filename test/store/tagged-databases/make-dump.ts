@@ -10,7 +10,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settlement } from '../../../src/core/decision/settlement.ts';
 import type { EntryState } from '../../../src/core/entry/states.ts';
-import { migrations } from '../../../src/store/sqlite/schema-files.ts';
+import { migrations } from '../../../src/store/sqlite/schema.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { dumpOf } from './dump.ts';
 

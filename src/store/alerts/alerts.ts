@@ -1,5 +1,5 @@
-import { whatToDo, type AttentionReason } from '../../core/operator/attention.ts';
-import type { AttentionKind } from '../read/attention.ts';
+import { whatToDo } from '../../core/operator/attention.ts';
+import type { Attention } from '../read/attention.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a check that fails. */
@@ -12,14 +12,8 @@ export interface AlertCondition {
 }
 
 /** One row of the attention list, without any text that somebody outside wrote. */
-export interface AlertRow {
-  readonly kind: AttentionKind;
-  readonly id: string;
-  readonly source: string | null;
-  readonly orderId: string | null;
-  readonly code: string;
+export interface AlertRow extends Pick<Attention, 'kind' | 'id' | 'source' | 'orderId' | 'code' | 'whatToDo'> {
   readonly sinceMs: number;
-  readonly whatToDo: string;
 }
 
 /** A post to an alert endpoint. */
@@ -28,10 +22,10 @@ interface Told {
   readonly nextAtMs: number;
 }
 
-const selectRows = statementOf<
-  [number],
-  Omit<AlertRow, 'sinceMs' | 'whatToDo'> & { reason: AttentionReason; since: string }
->('SELECT kind, id, source, order_id AS orderId, code, reason, since FROM outbox_attention LIMIT ?');
+type Row = Omit<AlertRow, 'sinceMs' | 'whatToDo'> & Pick<Attention, 'reason' | 'since'>;
+const selectRows = statementOf<[number], Row>(
+  'SELECT kind, id, source, order_id AS orderId, code, reason, since FROM outbox_attention LIMIT ?',
+);
 const selectTold = statementOf<[string], AlertCondition>(
   'SELECT condition, count, newest_ms AS newestMs FROM alerts_told WHERE endpoint = ?',
 );
@@ -60,9 +54,9 @@ export class Alerts {
   async rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {
     const rows = selectRows(this.#database).all(atMost + 1);
     return {
-      rows: rows.slice(0, atMost).map(({ since, reason, ...row }) => {
-        return { ...row, sinceMs: Date.parse(since), whatToDo: whatToDo(reason) };
-      }),
+      rows: rows
+        .slice(0, atMost)
+        .map(({ since, reason, ...row }) => ({ ...row, sinceMs: Date.parse(since), whatToDo: whatToDo(reason) })),
       complete: rows.length <= atMost,
     };
   }

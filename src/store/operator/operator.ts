@@ -7,19 +7,15 @@ import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { beginAfterLoss, type AfterLossRequest } from '../submission/after-loss.ts';
 import { connectorUnproven, proveConnector } from '../submission/connector-canary.ts';
-import { endPauseByPerson, pauseByPerson, readPause, readPauses, type Pause } from '../submission/pauses.ts';
+import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../submission/pauses.ts';
 import { acknowledge, type Acknowledged, type AcknowledgeRequest } from './acknowledgements.ts';
-import {
-  actInBulk,
-  actOnEntry,
-  type BulkCommand,
-  type BulkResult,
-  type EntryCommand,
-  type EntryCommandResult,
-} from './entry-command.ts';
+import { actInBulk, actOnEntry, type BulkCommand, type EntryCommand } from './entry-command.ts';
 import { takeFlagged, type TakeFlaggedRequest } from './flagged-skus.ts';
 
-/** The decisions of people. Each decision leaves an audit entry in the same transaction. */
+/**
+ * The decisions of people. Each is one step, and leaves an audit entry in the same transaction. All throw INVALID_INPUT for a
+ * request without an actor or a reason.
+ */
 export class Operator {
   readonly #outbox: Outbox;
   readonly #database: Sqlite;
@@ -35,36 +31,25 @@ export class Operator {
     return inTransaction(this.#database, () => step(request));
   }
 
-  /**
-   * Performs a command for one entry.
-   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
-   */
-  async actOnEntry(given: EntryCommand): Promise<EntryCommandResult> {
+  /** @throws OrderSyncError NOT_FOUND, REFUSED (naming the state and what is allowed) */
+  async actOnEntry(given: EntryCommand): Promise<ReturnType<typeof actOnEntry>> {
     return this.#step(given, (command) => actOnEntry(this.#outbox, command));
   }
 
-  /**
-   * Performs a command for some entries in one step, each as `actOnEntry` does, with its own audit entry. An entry that does
-   * not fit the filter any more, or that refuses the command, is left as it is and reported.
-   * @throws OrderSyncError INVALID_INPUT
-   */
-  async actInBulk(given: BulkCommand): Promise<BulkResult> {
+  /** As `actOnEntry`, for some entries in one step. One that does not fit the filter any more, or refuses, is reported. */
+  async actInBulk(given: BulkCommand): Promise<ReturnType<typeof actInBulk>> {
     return this.#step(given, (command) => actInBulk(this.#outbox, command));
   }
 
   /**
    * Orders a line of a shop that was flagged because of its SKU, and of which nothing was bought.
-   * @throws OrderSyncError INVALID_INPUT, NOT_FOUND, REFUSED when the shop's order has another line there now
+   * @throws OrderSyncError NOT_FOUND, REFUSED when the shop's order has another line there now
    */
   async takeFlagged(given: TakeFlaggedRequest): Promise<AcceptedLine> {
     return this.#step(given, (request) => takeFlagged(this.#outbox, request));
   }
 
-  /**
-   * Ends rows of the attention list in which nothing is open any more: those with these ids, or the next ones that a
-   * filter finds. All in one step, each with its audit entry.
-   * @throws OrderSyncError INVALID_INPUT
-   */
+  /** Ends rows of the attention list in which nothing is open any more: those with these ids, or the next that a filter finds. */
   async acknowledge(given: AcknowledgeRequest): Promise<Acknowledged> {
     return this.#step(given, (request) => acknowledge(this.#database, request));
   }
@@ -72,7 +57,6 @@ export class Operator {
   /**
    * Has results delivered again, some in one step. Nothing is bought.
    * @returns how many are due now, and where the next step continues; null: there is none
-   * @throws OrderSyncError INVALID_INPUT
    */
   async redeliver(
     given: AuditedRequest & { which: Redelivery; afterId: number },
@@ -119,15 +103,11 @@ export class Operator {
           hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
         });
       }
-      this.#liftCanary(before, nowMs);
+      // Who resumes a family that waits for its first delivered order takes the connector for right.
+      const unproven = before?.reason === connectorUnproven ? scopeFrom(scope) : null;
+      if (unproven?.kind === 'family') proveConnector(this.#database, unproven.family, nowMs);
       recordAudit(this.#database, { ...request, action: 'resume', subject: scope, detail: { before, after: null } });
     });
-  }
-
-  /** Who resumes a family that waits for its first delivered order takes the connector for right. */
-  #liftCanary(pause: Pause | null, nowMs: number): void {
-    const scope = pause?.reason === connectorUnproven ? scopeFrom(pause.scope) : null;
-    if (scope?.kind === 'family') proveConnector(this.#database, scope.family, nowMs);
   }
 
   /**

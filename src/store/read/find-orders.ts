@@ -14,11 +14,9 @@ const byOrderId = matches(
   `${everySource} SELECT r.id FROM sources s JOIN requests r ON r.source = s.source AND r.order_id >= ? AND r.order_id < ?`,
 );
 const ofLine = 'JOIN lines l ON l.id = e.line_id';
-const byReference = matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.reference >= ? AND e.reference < ?`);
-const byOrderNumber = matches(
-  `SELECT l.request_id FROM entries e ${ofLine} WHERE e.order_number >= ? AND e.order_number < ?`,
+const byColumns = ['reference', 'order_number', 'iccid'].map((column) =>
+  matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.${column} >= ? AND e.${column} < ?`),
 );
-const byIccid = matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.iccid >= ? AND e.iccid < ?`);
 const byEsim = matches(
   `SELECT l.request_id FROM esims s JOIN entries e ON e.id = s.entry_id ${ofLine} WHERE s.iccid >= ? AND s.iccid < ?`,
 );
@@ -37,9 +35,7 @@ const byWords = matches(`
 export function findOrders(database: Sqlite, text: string): readonly number[] {
   const wanted = text.trim();
   const [from, to] = rangeOf(wanted);
-  const ids = [byOrderId, byReference, byOrderNumber, byIccid, byEsim].flatMap((found) =>
-    found(database).all(from, to),
-  );
+  const ids = [byOrderId, ...byColumns, byEsim].flatMap((found) => found(database).all(from, to));
   const words = wordsOf(wanted);
   if (words.length > 0) ids.push(...byWords(database).all(matchOf(words)));
   if (/^[\p{L}\p{N}]{4}$/u.test(wanted)) ids.push(...byEnding(database).all(wanted.toUpperCase()));

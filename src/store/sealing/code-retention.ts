@@ -17,17 +17,10 @@ export interface ShredRequest {
   readonly limit: number;
 }
 
-export interface ShredCursor {
-  readonly settledAtMs: number;
-  readonly id: number;
-}
+export type ShredCursor = Readonly<{ settledAtMs: number; id: number }>;
 
-export interface ShredProgress {
-  /** How many entries lost their codes. */
-  readonly shredded: number;
-  /** Where the next step begins; null at the end. */
-  readonly next: ShredCursor | null;
-}
+/** How many entries lost their codes, and where the next step begins; null at the end. */
+export type ShredProgress = Readonly<{ shredded: number; next: ShredCursor | null }>;
 
 interface OldRow extends ShredCursor {
   readonly reference: string;

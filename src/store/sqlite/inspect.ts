@@ -54,7 +54,7 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
 }
 
 /**
- * The upstream that a database is stamped with; null before the first run, and where it cannot be read.
+ * The upstream that a database is stamped with; null before the first run.
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
  */
 export function upstreamOf(path: string): string | null {

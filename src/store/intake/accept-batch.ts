@@ -51,7 +51,7 @@ interface KnownLine extends Purchase {
 const findLine = statementOf<[number, string], KnownLine>(
   `SELECT l.id, ${purchaseColumnsOf('l')}, l.fingerprint, l.file_id, e.reference
    FROM lines l JOIN entries e ON e.line_id = l.id
-   WHERE l.request_id = +? AND l.line_id = +? ORDER BY e.id DESC LIMIT 1`,
+   WHERE l.request_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
 );
 const countFile = statementOf<Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string }, never>(
   `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
@@ -92,10 +92,9 @@ function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: Int
   const request = requestOf(outbox, line, batch.nowMs, line.metadata);
   const known = request.isNew ? undefined : findLine(outbox.database).get(request.requestId, lineId);
   if (known === undefined) {
-    const inserted = insertLine(outbox, line, request, batch);
-    const { reference } = inserted;
+    const { reference, line: inserted } = insertLine(outbox, line, request, batch);
     const accepted = { status: 'accepted', source, orderId, lineId, reference, differences: [] } as const;
-    return { accepted, request, row, line: inserted.line, isRepeat: false };
+    return { accepted, request, row, line: inserted, isRepeat: false };
   }
   const accepted = compareLine(outbox.database, line, known, batch);
   // A file that is read again after a crash meets its own lines, which count already.
@@ -112,15 +111,14 @@ function compareLine(
 ): AcceptedLine {
   const { source, orderId, lineId, lineNumber } = line;
   const { reference } = known;
-  const base = { source, orderId, lineId, reference };
+  const ids = { source, orderId, lineId };
+  const base = { ...ids, reference };
   if (known.fingerprint === fingerprintOf(line)) return { ...base, status: 'known', differences: [] };
   const differences = lineDifferences(known, line);
   const changes = differences.map(({ field, was, is }) => `${field}: ${String(was)} then, ${String(is)} now`);
   const conflict = {
+    ...ids,
     lineNumber,
-    source,
-    orderId,
-    lineId,
     product: productOf(line),
     code: 'conflict',
     field: differences.map(({ field }) => field).join(', '),

@@ -75,13 +75,7 @@ export class OrderFiles {
   }
 
   /** Nothing of the file is accepted, and this is why. */
-  async reject(file: {
-    id: string;
-    sha256: string | null;
-    code: string;
-    message: string;
-    nowMs: number;
-  }): Promise<void> {
+  async reject(file: FileId & { sha256: string | null; code: string; message: string; nowMs: number }): Promise<void> {
     this.#write(reject, file, 'is rejected before anything of it is ingested');
   }
 

@@ -1,6 +1,6 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { recordAudit } from '../sqlite/audit.ts';
+import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isDiskFailure } from '../sqlite/disk-errors.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -15,13 +15,7 @@ import { findRequest } from './requests.ts';
 /** How many lines were accepted for the first time, by source. */
 export type AcceptedLines = ReadonlyMap<string, number>;
 
-interface CancelUnsentRequest {
-  readonly source: string;
-  readonly orderId: string;
-  readonly actor: string;
-  readonly reason: string;
-  readonly nowMs: number;
-}
+type CancelUnsentRequest = AuditedRequest & { readonly source: string; readonly orderId: string };
 
 type CancelUnsentResult =
   | { readonly kind: 'not_found' }
@@ -119,7 +113,8 @@ export class Intake {
         return { kind: 'refused', requestId, lines };
       }
       // Of its rejected lines, too, nobody expects anything any more.
-      for (const lineId of new Set(rows.map((row) => row.line_id))) setTakenBack(this.#database, lineId, true);
+      for (const lineId of new Set(rows.map((row) => row.line_id)))
+        setTakenBack(this.#database).run({ lineId, takenBack: 1 });
       for (const row of unsent) cancelEntry(this.#outbox, row, `taken back before it was sent: ${reason}`, nowMs);
       if (unsent.length > 0) {
         const subject = `${source}/${orderId}`;

@@ -45,16 +45,8 @@ export function insertLine(
   const { operation, variant, plan, iccid, quantity, days, currency } = line;
   const purchase = [operation, variant, plan, iccid, quantity, days, currency, notAfterMs];
   const extra = JSON.stringify(line.extra);
-  const insertedLine = insertLineRow(database).run(
-    requestId,
-    lineId,
-    ...purchase,
-    extra,
-    fingerprintOf(line),
-    fileId,
-    nowMs,
-  );
-  const lineRowId = Number(insertedLine.lastInsertRowid);
+  const values = [requestId, lineId, ...purchase, extra, fingerprintOf(line), fileId, nowMs];
+  const lineRowId = Number(insertLineRow(database).run(...values).lastInsertRowid);
   const lane = laneOf(source, line, rules.fallback_currency);
   const entry = [reference, lineRowId, ...purchase, JSON.stringify(rules), lane, nowMs, nowMs, nowMs];
   countNewEntry(database, Number(insertEntryRow(database).run(...entry).lastInsertRowid));

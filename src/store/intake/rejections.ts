@@ -34,12 +34,7 @@ export interface Arrival {
   readonly fileId: string | null;
 }
 
-/** The subject of a flag: a line of a shop's order; a null line id: the order as a whole. */
-interface Subject {
-  readonly source: string;
-  readonly orderId: string;
-  readonly lineId: string | null;
-}
+type Line = Pick<AcceptableLine, 'source' | 'orderId' | 'lineId'>;
 
 export const rejectionColumns = `line_number AS lineNumber, source, order_id AS orderId, line_id AS lineId, code, field,
   rule, value, created_at_ms AS createdAtMs`;
@@ -49,14 +44,14 @@ const insert = statementOf<NewRejection & Arrival, never>(
    VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :product, :code, :field, :rule, :value, :nowMs)
    ON CONFLICT DO NOTHING`,
 );
-const correctById = columnOf<Subject & Arrival, string | null>(
+const correctById = columnOf<Line & Arrival, string | null>(
   `UPDATE rejections SET corrected_at_ms = :nowMs
    WHERE source = :source AND order_id = :orderId AND line_id = :lineId AND corrected_at_ms IS NULL
      AND code <> 'conflict' AND code <> 'duplicate_line' AND (file_id IS NULL OR file_id IS NOT :fileId)
    RETURNING file_id`,
 );
 // One of each earlier file, because the new line is one line of it. One that names its product comes first.
-const correctByProduct = statementOf<Subject & Arrival & { product: string | null; filesById: string }, never>(
+const correctByProduct = statementOf<Line & Arrival & { product: string | null; filesById: string }, never>(
   `UPDATE rejections SET corrected_at_ms = :nowMs WHERE id IN (
      SELECT id FROM (
        SELECT id, row_number() OVER (PARTITION BY file_id ORDER BY product IS NULL, id) AS place FROM rejections
@@ -98,82 +93,9 @@ export function reject(
  */
 export function correctRejections(database: Sqlite, line: AcceptableLine, arrival: Arrival): void {
   const { source, orderId, lineId } = line;
-  const { nowMs, fileId } = arrival;
-  const accepted = { source, orderId, lineId, nowMs, fileId };
+  const accepted = { source, orderId, lineId, ...arrival };
   const files = correctById(database)
     .all(accepted)
     .filter((file) => file !== null);
   correctByProduct(database).run({ ...accepted, product: productOf(line), filesById: JSON.stringify(files) });
-}
-
-/** At most this many flags are kept for one order of a shop. */
-const flagsPerOrder = 100;
-
-/** Stands for the flags of an order that are not listed any more. */
-export const tooManyFlags = {
-  lineNumber: null,
-  lineId: null,
-  code: 'too_many_flags',
-  field: null,
-  rule: `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
-  value: null,
-} as const;
-
-const findFlag = statementOf<NewRejection, { id: number; isOver: number }>(
-  `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections
-   WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId AND code = :code AND rule = :rule`,
-);
-// It happened again, so an earlier acknowledgement does not cover it.
-const reopen = statementOf<[number], never>(
-  'UPDATE rejections SET taken_back = 0, corrected_at_ms = NULL, acknowledged_at_ms = NULL WHERE id = ?',
-);
-const countFlags = columnOf<[string, string], number>(
-  `SELECT count(*) FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
-   AND corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL`,
-);
-// Whether it was paid or closed last, nobody knows: only a person ends that.
-const takeBack = statementOf<Subject, never>(
-  `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
-   AND line_id IS :lineId AND taken_back = 0
-   AND code NOT IN ('conflict', 'paid_and_closed', 'paid_and_deleted', 'two_states_in_one_second')`,
-);
-const remove = statementOf<[number], never>('DELETE FROM rejections WHERE id = ?');
-
-/**
- * Flags something about an order for review, unless it is flagged already. An order that was not known gets the metadata,
- * by which people find it. Returns whether it was not flagged. Called inside a transaction.
- */
-export function flagOnce(
-  outbox: Outbox,
-  flagged: NewRejection & { source: string; orderId: string },
-  nowMs: number,
-  metadata: AcceptableLine['metadata'] = {},
-): boolean {
-  const { database } = outbox;
-  const flag = findFlag(database).get(flagged);
-  if (flag !== undefined) {
-    // The shop had taken it back or corrected it meanwhile.
-    if (flag.isOver === 1) reopen(database).run(flag.id);
-    return flag.isOver === 1;
-  }
-  const { source, orderId, code } = flagged;
-  if (code !== tooManyFlags.code && (countFlags(database).get(source, orderId) ?? 0) >= flagsPerOrder) {
-    return flagOnce(outbox, { ...tooManyFlags, source, orderId }, nowMs);
-  }
-  return reject(outbox, flagged, { nowMs, fileId: null }, metadata);
-}
-
-/** The shop took back what was flagged and not bought: nobody waits for it. Called inside a transaction. */
-export function takeBackFlags(database: Sqlite, subject: Subject): void {
-  takeBack(database).run(subject);
-}
-
-/** Removes flags of an order whose causes the shop has corrected. Called inside a transaction. */
-export function withdrawFlags(
-  outbox: Outbox,
-  order: { source: string; orderId: string; nowMs: number },
-  ids: readonly number[],
-): void {
-  for (const id of ids) remove(outbox.database).run(id);
-  if (ids.length > 0) resultChanged(outbox, requestOf(outbox, order, order.nowMs).requestId, order.nowMs);
 }

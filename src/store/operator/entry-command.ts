@@ -12,7 +12,7 @@ import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { purchaseFactsOf } from '../submission/after-loss.ts';
 import { applyCommand } from '../submission/entry-changes.ts';
-import { entryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
+import { findEntryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
 import { reorder } from '../submission/replacements.ts';
 import { settlementDelayLeftOf } from '../submission/settlement-delays.ts';
 import { liftShopHold, makeOwnPurchase, whyVanished } from '../submission/shop-holds.ts';
@@ -143,13 +143,13 @@ function requireWholeLine(database: Sqlite, row: EntryRow): void {
 /** The order of an eSIM answers for its cancel, so what the API said about it is never replaced. */
 function rememberEsims(database: Sqlite, row: EntryRow, iccids: readonly string[]): void {
   for (const iccid of iccids) {
-    const owner = entryOfEsim(database, iccid);
+    const owner = findEntryOfEsim(database).get(iccid);
     if (owner !== undefined && owner.id !== row.id) {
       throw new OrderSyncError('REFUSED', `The eSIM ${iccid} came with the order ${owner.reference}`, {
         hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',
       });
     }
-    rememberEsim(database, iccid, row.id);
+    rememberEsim(database).run(iccid, row.id);
   }
 }
 

@@ -4,14 +4,8 @@ import type { AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseOf } from '../../core/order/purchase.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
 import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
-import {
-  entriesOf,
-  findKnownLine,
-  markSame,
-  vanishedLines,
-  whyChanged,
-  type LineLeft,
-} from '../storefronts/known-lines.ts';
+import { selectEntriesOfLine } from '../sqlite/rows.ts';
+import { findKnownLine, markSame, vanishedLines, whyChanged, type KeptLine } from '../storefronts/known-lines.ts';
 import { holdEntry } from '../submission/entry-changes.ts';
 import { columnOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -24,11 +18,7 @@ export interface TakeFlaggedRequest extends AuditedRequest {
 }
 
 /** A line of an order that is kept, as far as it is compared. */
-interface KeptLine {
-  readonly lineId: string;
-  readonly sku: string;
-  readonly remaining: number;
-}
+type LineOfKeptOrder = KeptLine & { readonly sku: string };
 
 const findReference = columnOf<[source: string, orderId: string, lineId: string], string>(
   `SELECT e.reference FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
@@ -77,18 +67,19 @@ function holdIfChanged(outbox: Outbox, flag: FlaggedSku, sku: string, nowMs: num
   const own = findKnownLine(database, flag, flag.lineId);
   const [old] = vanishedLines(database, { ...flag, lines }, sku).filter(({ known }) => known.line_id !== flag.lineId);
   if (old === undefined || own === undefined) return;
-  markSame(database, own, old.known);
-  for (const row of entriesOf(database, own)) holdEntry(outbox, row, { why: whyChanged(old), by: null }, nowMs);
+  markSame(database).run(old.known.id, own.id);
+  for (const row of selectEntriesOfLine(database).all(own.id))
+    holdEntry(outbox, row, { why: whyChanged(old), by: null }, nowMs);
 }
 
-function linesLeft({ linesLeft: text }: FlaggedSku): readonly LineLeft[] {
+function linesLeft({ linesLeft: text }: FlaggedSku): readonly KeptLine[] {
   const left: Readonly<Record<string, number>> = text === null ? {} : JSON.parse(text);
   return Object.entries(left).map(([lineId, remaining]) => ({ lineId, remaining }));
 }
 
 /** Written by this program alone. */
-function keptLines({ keptOrder }: FlaggedSku): readonly KeptLine[] {
+function keptLines({ keptOrder }: FlaggedSku): readonly LineOfKeptOrder[] {
   if (keptOrder === null) return [];
-  const order: { lines: readonly KeptLine[] } = JSON.parse(keptOrder);
+  const order: { lines: readonly LineOfKeptOrder[] } = JSON.parse(keptOrder);
   return order.lines;
 }

@@ -3,7 +3,7 @@ import { lineStateOf, type ResultLine } from '../../core/result/result-document.
 import type { Outbox } from '../sqlite/outbox.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { longestRun } from './csv-rows.ts';
-import { type RejectedRow, rejectedLine } from './rejected-lines.ts';
+import { rejectedColumns, rejectedLine, type RejectedRow } from './rejected-lines.ts';
 import { type LineEntryRow, lineEntryColumns, resultEntryOf } from './result-reader.ts';
 import { neverMs } from './due-results.ts';
 
@@ -35,7 +35,7 @@ const selectRows = statementOf<{ id: number; afterRow: number; rowsAtOnce: numbe
    FROM (
      SELECT r.first_row + l.id - r.first_line AS row, l.id AS line FROM csv_runs r
      JOIN lines l ON l.id >= r.first_line + max(0, :afterRow + 1 - r.first_row) AND l.id < r.first_line + r.line_count
-     WHERE r.csv_file_id = +:id AND r.first_row > :afterRow - ${longestRun}
+     WHERE r.csv_file_id = :id AND r.first_row > :afterRow - ${longestRun}
      ORDER BY r.first_row, l.id LIMIT :rowsAtOnce)`,
 );
 type EntryOfRow = LineEntryRow & { readonly row: number };
@@ -45,11 +45,11 @@ const selectEntries = statementOf<{ id: number; fromRow: number; toRow: number }
    JOIN lines l ON l.id >= r.first_line + max(0, :fromRow - r.first_row)
      AND l.id < r.first_line + min(r.line_count, :toRow + 1 - r.first_row)
    JOIN entries e ON e.line_id = l.id AND e.replaced = 0
-   WHERE r.csv_file_id = +:id AND r.first_row > :fromRow - ${longestRun} AND r.first_row <= :toRow
+   WHERE r.csv_file_id = :id AND r.first_row > :fromRow - ${longestRun} AND r.first_row <= :toRow
    ORDER BY row, e.generation, e.part`,
 );
 const selectRejections = statementOf<{ id: number; fromRow: number; toRow: number }, RejectedRow & { row: number }>(
-  `SELECT line_number AS row, file_id, line_id, product, code, field, rule, value FROM rejections
+  `SELECT line_number AS row, ${rejectedColumns} FROM rejections
    WHERE file_id = (SELECT file_id FROM csv_files WHERE id = :id) AND line_number BETWEEN :fromRow AND :toRow ORDER BY id`,
 );
 const isDone = statementOf<{ fileId: string; beforeMs: number }, number>(
@@ -69,6 +69,8 @@ const giveUp = updateOf(
 const close = statementOf<{ id: number; version: number; nowMs: number }, never>(
   `UPDATE csv_files SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 WHERE id = :id`,
 );
+
+type FileVersion = Pick<DueCsvFile, 'id' | 'version'>;
 
 /** The CSV order files that are written back. Each is due when a result of one of its rows has changed. */
 export class CsvFiles {
@@ -108,9 +110,7 @@ export class CsvFiles {
     for (const row of selectRejections(this.#database).all({ id, fromRow, toRow })) {
       if (!found.has(row.row)) found.set(row.row, rejectedLine(row));
     }
-    const entries = new Map<number, EntryOfRow[]>();
-    for (const row of selectEntries(this.#database).all({ id, fromRow, toRow }))
-      entries.set(row.row, [...(entries.get(row.row) ?? []), row]);
+    const entries = Map.groupBy(selectEntries(this.#database).all({ id, fromRow, toRow }), ({ row }) => row);
     for (const [row, rows] of entries) found.set(row, this.#lineOf(rows));
     return found;
   }
@@ -136,21 +136,21 @@ export class CsvFiles {
   }
 
   /** The file waits until a result of one of its rows changes, unless one has changed since this version. */
-  async awaitChange(file: { id: number; version: number }): Promise<void> {
+  async awaitChange(file: FileVersion): Promise<void> {
     inTransaction(this.#database, () => awaitChange(this.#database).run(file));
   }
 
-  async close(done: { id: number; version: number; nowMs: number }): Promise<void> {
+  async close(done: FileVersion & { nowMs: number }): Promise<void> {
     inTransaction(this.#database, () => close(this.#database).run(done));
   }
 
-  async fail(failed: { id: number; version: number; error: string; retryAtMs: number }): Promise<void> {
+  async fail(failed: FileVersion & { error: string; retryAtMs: number }): Promise<void> {
     const error = failed.error.slice(0, longestText);
     inTransaction(this.#database, () => fail(this.#database).run({ ...failed, error }));
   }
 
   /** This version is not tried again, and is flagged for review. */
-  async giveUp(given: { id: number; version: number; error: string; nowMs: number }): Promise<void> {
+  async giveUp(given: FileVersion & { error: string; nowMs: number }): Promise<void> {
     const error = given.error.slice(0, longestText);
     inTransaction(this.#database, () => giveUp(this.#database).run({ ...given, error }));
   }

@@ -14,8 +14,8 @@ const insertFile = statementOf<{ fileId: string; delimiter: string; nowMs: numbe
 );
 const idOf = columnOf<[string], number>('SELECT id FROM csv_files WHERE file_id = ?');
 // A file that is read again after a crash brings the same rows again.
-const insertRun = statementOf<[number, number, number, number], never>(
-  'INSERT OR REPLACE INTO csv_runs (csv_file_id, first_row, first_line, line_count) VALUES (?, ?, ?, ?)',
+const insertRun = statementOf<Run & { id: number }, never>(
+  'INSERT OR REPLACE INTO csv_runs (csv_file_id, first_row, first_line, line_count) VALUES (:id, :firstRow, :firstLine, :lineCount)',
 );
 const insertRepeat = statementOf<[number, number], never>(
   'INSERT INTO csv_repeats (line_id, csv_file_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
@@ -39,8 +39,7 @@ export function recordCsvRows(
 ): void {
   insertFile(database).run(file);
   const id = idOf(database).get(file.fileId) ?? 0;
-  for (const { firstRow, firstLine, lineCount } of runsOf(rows))
-    insertRun(database).run(id, firstRow, firstLine, lineCount);
+  for (const run of runsOf(rows)) insertRun(database).run({ ...run, id });
   for (const { line, isRepeat } of rows) if (isRepeat) insertRepeat(database).run(line, id);
 }
 

@@ -12,10 +12,7 @@ export const folderSinkName = 'folder';
 /** A due time later than any: the delivery failed for good, or waits for a change. */
 export const neverMs = 9_000_000_000_000_000;
 
-interface NewVersion {
-  readonly version: number;
-  readonly source: string;
-}
+type NewVersion = { readonly version: number; readonly source: string };
 
 const raiseVersion = statementOf<[changedMs: number | null, requestId: number], NewVersion>(
   `UPDATE requests SET version = version + 1, updated_at_ms = coalesce(?, updated_at_ms) WHERE id = ?
@@ -32,11 +29,12 @@ const forgetConfirmed = statementOf<[number, string], never>(
    WHERE request_id = ? AND sink = ?`,
 );
 
-// Each key by which a file is looked up has an index: OR uses both.
+/** CSV files `c` with a line of a request. Each key by which a file is looked up has an index: OR uses both. */
+const hasLineOf = `(c.file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
+     OR c.id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId))`;
 const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>(
-  `UPDATE csv_files SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL
-   WHERE file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
-     OR id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)`,
+  `UPDATE csv_files AS c SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL
+   WHERE ${hasLineOf}`,
 );
 
 /** The result of an order has changed: every sink of its source gets it. Called inside the transaction of the change. */
@@ -82,8 +80,7 @@ const isNeeded = statementOf<{ requestId: number; beforeMs: number }, unknown>(
    OR EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId
        AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))
    OR EXISTS (SELECT 1 FROM csv_files c WHERE c.given_up_at_ms IS NULL AND (c.done_version < c.due_version OR c.done_at_ms >= :beforeMs)
-       AND (c.file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
-         OR c.id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)))`,
+       AND ${hasLineOf})`,
 );
 
 /** Whether something of an order is open, or was not delivered everywhere before a time: a later result must be complete. */

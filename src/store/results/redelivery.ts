@@ -38,15 +38,9 @@ const hasShredded = statementOf<[number], unknown>(
   'SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? AND e.shredded_at_ms IS NOT NULL LIMIT 1',
 );
 
-function valuesOf({ sink, source, orderId, sinceMs, untilMs, givenUp }: Redelivery) {
-  return {
-    sink: sink ?? null,
-    source: source ?? null,
-    orderId: orderId ?? null,
-    sinceMs: sinceMs ?? null,
-    untilMs: untilMs ?? null,
-    givenUp: Number(givenUp ?? false),
-  };
+function valuesOf(which: Redelivery) {
+  const { sink = null, source = null, orderId = null, sinceMs = null, untilMs = null, givenUp = false } = which;
+  return { sink, source, orderId, sinceMs, untilMs, givenUp: Number(givenUp) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
-import type { Operation } from '../../core/order/purchase.ts';
+import type { ReferencedPurchase } from '../../core/order/purchase.ts';
 import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import {
   lineStateOf,
@@ -16,7 +16,7 @@ import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { readRejectedLines } from './rejected-lines.ts';
-import { recordFrom, textsFrom } from '../sqlite/rows.ts';
+import { purchaseColumnsOf, recordFrom, textsFrom } from '../sqlite/rows.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /** The parts of a result: the rows of its order, the keys that open its units, and whether the upstream is a sandbox. */
@@ -39,22 +39,15 @@ interface RequestRow {
   readonly updated_at_ms: number;
 }
 
-export interface LineEntryRow {
+export interface LineEntryRow extends ReferencedPurchase {
   readonly line_id: string;
   readonly extra: string;
   readonly same_line_id: string | null;
-  readonly reference: string;
-  readonly operation: Operation;
   readonly state: EntryState;
   readonly replaced: number;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
   readonly units_missing: number;
   readonly resolved_by: string | null;
   readonly order_number: string | null;
-  readonly currency: string | null;
   readonly charged_currency: string | null;
   readonly cost: string | null;
   readonly units: string | null;
@@ -69,11 +62,12 @@ const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
 /** The columns of a line `l` and an entry `e` that a result shows. */
-export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units, e.unit_count, e.shredded_at_ms,
-         e.error_code, e.error_message, e.review_reason`;
+export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference,
+  ${purchaseColumnsOf('e')}, e.state, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
+  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT ${lineEntryColumns}
-  FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
+  FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
 
 function errorOf(row: LineEntryRow): ResultEntry['error'] {
@@ -177,11 +171,7 @@ export function refuseShredded(document: ResultDocument): void {
 }
 
 /** An order as its result is named by it. */
-export interface NamedRequest {
-  readonly id: number;
-  readonly source: string;
-  readonly orderId: string;
-}
+export type NamedRequest = { readonly id: number } & Readonly<Record<'source' | 'orderId', string>>;
 
 // Of two ids that differ in capital letters only, at least one has some: the index has only those.
 const selectSharing = statementOf<NamedRequest, unknown>(

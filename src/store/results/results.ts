@@ -1,4 +1,5 @@
 import { hasCode } from '../../core/order-sync-error.ts';
+import { findRequest } from '../intake/requests.ts';
 import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/database.ts';
 import type { Outbox, ResultSink } from '../sqlite/outbox.ts';
 import { CsvFiles } from './csv-files.ts';
@@ -40,14 +41,13 @@ interface NewSinkPause extends Omit<SinkPause, 'sinceMs'> {
 
 const selectDue = statementOf<[string, number, string, number], Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed'>>(
   `SELECT request_id AS requestId, tries, confirmed_events AS confirmed FROM deliveries
-   WHERE done_version < due_version AND sink = +? AND due_at_ms <= ?
-     AND request_id NOT IN (SELECT value FROM json_each(+?)) ORDER BY due_at_ms LIMIT +?`,
+   WHERE done_version < due_version AND sink = ? AND due_at_ms <= ?
+     AND request_id NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at_ms LIMIT ?`,
 );
 // A delivery that was given up is never due: the index ends before it.
 const selectNextAt = columnOf<[string], number | null>(
-  `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND due_at_ms < ${neverMs}`,
+  `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ? AND due_at_ms < ${neverMs}`,
 );
-const findRequest = columnOf<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?');
 
 const ofSink = 'WHERE request_id = :requestId AND sink = :sink';
 // A version that failed does not delay a newer one.
@@ -122,11 +122,8 @@ export class Results {
       const result = this.#readableResult(due.requestId, sink, nowMs);
       if (result === null) return [];
       const { source, order_id: orderId } = result.document;
-      return {
-        ...due,
-        ...result,
-        sharesName: sharesResultName(this.#database, { id: due.requestId, source, orderId }),
-      };
+      const sharesName = sharesResultName(this.#database, { id: due.requestId, source, orderId });
+      return { ...due, ...result, sharesName };
     });
   }
 

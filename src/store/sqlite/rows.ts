@@ -3,7 +3,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { columnOf } from './database.ts';
+import { columnOf, statementOf } from './database.ts';
 import type { Outbox } from './outbox.ts';
 
 /** The columns of a purchase, in the tables of lines and of entries. */
@@ -75,25 +75,20 @@ export function recoveryStageNumber(stage: RecoveryStage): number {
   return recoveryStages.indexOf(stage);
 }
 
+type SharedField = 'id' | 'generation' | 'part' | 'state' | 'attempts' | 'tries' | 'absences';
+
 /** An entry as the submission sees it. */
-export interface Entry extends ReferencedPurchase {
-  readonly id: number;
-  readonly generation: number;
-  readonly part: number;
+export interface Entry extends ReferencedPurchase, Pick<EntryRow, SharedField> {
   readonly rules: OrderRules;
   /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
   readonly knownLimit: number | null;
   readonly notAfterMs: number | null;
-  readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
   readonly outcomeUnknown: boolean;
   readonly settlementDelayEndMs: number | null;
   /** The same end, on the monotonic clock of this run of the machine. */
   readonly settlementDelayEndMono: number | null;
   readonly recoveryStage: RecoveryStage;
-  readonly attempts: number;
-  readonly tries: number;
-  readonly absences: number;
   readonly firstSentAtMs: number | null;
   readonly keyName: string | null;
   readonly orderNumber: string | null;
@@ -106,6 +101,10 @@ export interface Entry extends ReferencedPurchase {
   readonly createdAtMs: number;
 }
 
+/** All entries of a line, also those that were replaced. */
+export const selectEntriesOfLine = statementOf<[lineId: number], EntryRow>(
+  'SELECT * FROM entries WHERE line_id = ? ORDER BY id',
+);
 const findLimit = columnOf<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?');
 
 /** An entry as the submission sees it, with its units opened. */

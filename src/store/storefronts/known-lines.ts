@@ -1,11 +1,16 @@
+import type { EntryState } from '../../core/entry/states.ts';
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
-import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { selectEntriesOfLine, textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import { isSurelyUnbought } from '../submission/after-loss.ts';
+import { endedUnbought } from '../submission/entry-changes.ts';
 import type { OrderKey, StorefrontLine } from './storefront-order.ts';
 
 // Lines of shops' orders that are in the outbox. One may vanish from its order, and a new one come with the same SKU: staff who
 // remove a line and add it again mean one purchase, and the shop gives it another id.
+
+/** Final states of which no refund asks for anything more. */
+export const needsNoRefund: ReadonlySet<EntryState> = new Set([...endedUnbought, 'refunded']);
 
 export interface KnownLine {
   readonly id: number;
@@ -16,7 +21,7 @@ export interface KnownLine {
 }
 
 /** How many of a line the customer keeps. */
-export type LineLeft = Pick<StorefrontLine, 'lineId' | 'remaining'>;
+export type KeptLine = Pick<StorefrontLine, 'lineId' | 'remaining'>;
 
 /** A line that is not in the order any more, and its entries. */
 export interface VanishedLine {
@@ -32,8 +37,8 @@ const selectOfShop = statementOf<[string, string], KnownLine>(
 const selectLine = statementOf<[string, string, string], KnownLine>(`${ofOrder} AND l.line_id = ?`);
 const selectById = statementOf<[number], KnownLine>('SELECT id, line_id, extra, same_as FROM lines WHERE id = ?');
 const selectInPlaceOf = columnOf<[number], string>('SELECT line_id FROM lines WHERE same_as = ?');
-const setSameAs = statementOf<[oldId: number, newId: number], never>('UPDATE lines SET same_as = ? WHERE id = ?');
-const selectEntries = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id');
+/** A person decides whether a new line is the same purchase as one that vanished. */
+export const markSame = statementOf<[oldId: number, newId: number], never>('UPDATE lines SET same_as = ? WHERE id = ?');
 
 /** A line of an order that is in the outbox. */
 export function findKnownLine(database: Sqlite, order: OrderKey, lineId: string): KnownLine | undefined {
@@ -45,14 +50,11 @@ export function knownLinesOf(database: Sqlite, order: OrderKey): readonly KnownL
   return selectOfShop(database).all(order.source, order.orderId);
 }
 
-/** All entries of a line, also those that were replaced. */
-export function entriesOf(database: Sqlite, known: KnownLine): readonly EntryRow[] {
-  return selectEntries(database).all(known.id);
-}
-
 /** The entries by which a line is judged: none that others took the place of. */
 function currentEntriesOf(database: Sqlite, known: KnownLine): readonly EntryRow[] {
-  return entriesOf(database, known).filter((row) => row.replaced === 0);
+  return selectEntriesOfLine(database)
+    .all(known.id)
+    .filter((row) => row.replaced === 0);
 }
 
 /** The ordered SKU of the shop, and its quantity. */
@@ -62,7 +64,7 @@ export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonl
 }
 
 /** The line of the newest state that stands for a known one: its own, or one that came in its place. */
-export function lineNow<Line extends LineLeft>(
+export function lineNow<Line extends KeptLine>(
   database: Sqlite,
   { lines }: { readonly lines: readonly Line[] | null },
   known: KnownLine,
@@ -91,7 +93,7 @@ export function wasCancelledByShop(database: Sqlite, known: KnownLine): boolean 
 /** The lines with the SKU of a new one of which the customer keeps nothing any more, and for which no other line stands. */
 export function vanishedLines(
   database: Sqlite,
-  order: OrderKey & { readonly lines: readonly LineLeft[] | null },
+  order: OrderKey & { readonly lines: readonly KeptLine[] | null },
   sku: string,
 ): readonly VanishedLine[] {
   return knownLinesOf(database, order)
@@ -101,19 +103,13 @@ export function vanishedLines(
 }
 
 /** Ended without a purchase that still counts, and not because a person wanted that: the new line is bought on its own. */
-function endedByItself(row: EntryRow): boolean {
-  if (row.state === 'cancelled') return row.error_code !== 'cancelled_by_person';
-  return row.state === 'rejected' || row.state === 'expired' || row.state === 'refunded';
+function endedByItself({ state, error_code: code }: EntryRow): boolean {
+  return needsNoRefund.has(state) && !(state === 'cancelled' && code === 'cancelled_by_person');
 }
 
 /** Whether nothing of a line is bought yet, and nobody held it: then the new line can take its place. */
 export function canBeReplaced(database: Sqlite, rows: readonly EntryRow[]): boolean {
   return rows.every((row) => !(row.state === 'held' && row.held_by === null) && isSurelyUnbought(database, row));
-}
-
-/** A person decides whether a new line is the same purchase as one that vanished. Called inside a transaction. */
-export function markSame(database: Sqlite, newLine: KnownLine, old: KnownLine): void {
-  setSameAs(database).run(old.id, newLine.id);
 }
 
 /** Why a line is held that has the SKU of one that vanished. */

@@ -9,16 +9,8 @@ export interface SeenState {
   readonly state: State;
   readonly refundCount: number;
   /** How many of each line the customer keeps, by line id; null: that was not read. */
-  readonly left: Readonly<Record<string, number>> | null;
-  readonly awaitsReadBack: boolean;
-}
-
-interface SeenRow {
-  readonly modified_ms: number;
-  readonly state: State;
-  readonly refund_count: number;
-  readonly lines_left: string | null;
-  readonly awaits_read_back: number;
+  readonly kept: Readonly<Record<string, number>> | null;
+  readonly awaitsReadBack: 0 | 1;
 }
 
 /**
@@ -27,19 +19,20 @@ interface SeenRow {
  */
 const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
 
-const selectSeen = statementOf<[string, string], SeenRow>(
-  `SELECT modified_ms, state, refund_count, lines_left, awaits_read_back FROM storefront_orders
-   WHERE source = ? AND order_id = ?`,
+const selectSeen = statementOf<[string, string], Omit<SeenState, 'kept'> & { kept: string | null }>(
+  `SELECT modified_ms AS modifiedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack
+   FROM storefront_orders WHERE source = ? AND order_id = ?`,
 );
 const remember = statementOf<Record<string, unknown>, never>(
   `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms)
-   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
+   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :kept, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-     lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
+     lines_left = :kept, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
      -- A time ahead of the clock comes from a clock that was set, and must not stay.
      current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
 );
-const rememberUnread = statementOf<OrderKey & { modifiedMs: number; nowMs: number }, never>(
+/** Older states than one that cannot be read are ignored. Whether it may be bought stays as it was. */
+export const rememberUnreadState = statementOf<OrderKey & { modifiedMs: number; nowMs: number }, never>(
   `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs, kept_order = NULL`,
 );
@@ -48,19 +41,8 @@ const rememberUnread = statementOf<OrderKey & { modifiedMs: number; nowMs: numbe
 export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): SeenState | null {
   const row = selectSeen(database).get(source, orderId);
   if (row === undefined) return null;
-  const left: SeenState['left'] = row.lines_left === null ? null : JSON.parse(row.lines_left);
-  return {
-    modifiedMs: row.modified_ms,
-    state: row.state,
-    refundCount: row.refund_count,
-    left,
-    awaitsReadBack: row.awaits_read_back === 1,
-  };
-}
-
-/** Older states than one that cannot be read are ignored. Whether it may be bought stays as it was. In a transaction. */
-export function rememberUnreadState(database: Sqlite, order: OrderKey & { modifiedMs: number; nowMs: number }): void {
-  rememberUnread(database).run(order);
+  const kept: SeenState['kept'] = row.kept === null ? null : JSON.parse(row.kept);
+  return { ...row, kept };
 }
 
 /**
@@ -69,8 +51,8 @@ export function rememberUnreadState(database: Sqlite, order: OrderKey & { modifi
  */
 export function rememberState(database: Sqlite, order: StorefrontOrder, seen: SeenState | null): void {
   const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
-  const before = isSameSecond(order, seen) ? seen.left : null;
-  const left = lines === null ? before : leftOf({ ...order, lines }, before);
+  const before = isSameSecond(order, seen) ? seen.kept : null;
+  const kept = lines === null ? before : keptOf({ ...order, lines }, before);
   remember(database).run({
     source,
     orderId,
@@ -78,7 +60,7 @@ export function rememberState(database: Sqlite, order: StorefrontOrder, seen: Se
     modifiedMs: Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
     state,
     refundCount,
-    left: left === null ? null : JSON.stringify(left),
+    kept: kept === null ? null : JSON.stringify(kept),
     nowMs,
     awaitsReadBack: lines === null ? 1 : 0,
     keptOrder: order.keptOrder ?? null,
@@ -111,10 +93,10 @@ const twoStates = {
  * that one of the states does not have is not bought, and nothing of it is ordered later either.
  */
 export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): StorefrontOrder {
-  const left = isSameSecond(order, seen) ? seen.left : null;
-  if (order.lines === null || left === null) return order;
+  const kept = isSameSecond(order, seen) ? seen.kept : null;
+  if (order.lines === null || kept === null) return order;
   const lines = order.lines.map((line) => {
-    const remaining = Math.min(line.remaining, left[line.lineId] ?? 0);
+    const remaining = Math.min(line.remaining, kept[line.lineId] ?? 0);
     if (remaining === line.remaining) return line;
     return { ...line, remaining, buy: null, hold: (line.buy ?? line.hold) === null ? null : twoStates };
   });
@@ -123,16 +105,16 @@ export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): 
 }
 
 /** The shop may have any quantity of a line that cannot be read: such a state says nothing about it. */
-const unknownLeft = Number.MAX_SAFE_INTEGER;
+const anyQuantity = Number.MAX_SAFE_INTEGER;
 
-function leftOf(
+function keptOf(
   { lines, unreadable }: Pick<StorefrontOrder, 'unreadable'> & { readonly lines: readonly StorefrontLine[] },
-  before: SeenState['left'],
-): SeenState['left'] {
+  before: SeenState['kept'],
+): SeenState['kept'] {
   if (unreadable.some(({ lineId }) => lineId === null)) return before;
   const ids = [
     ...lines.map((line): [string, number] => [line.lineId, line.remaining]),
-    ...unreadable.map(({ lineId }): [string, number] => [lineId ?? '', before?.[lineId ?? ''] ?? unknownLeft]),
+    ...unreadable.map(({ lineId }): [string, number] => [lineId ?? '', before?.[lineId ?? ''] ?? anyQuantity]),
   ];
   // A line that an earlier state of the same second had is not here: it may have been removed.
   const missing = Object.keys(before ?? {}).filter((id) => !ids.some(([present]) => present === id));

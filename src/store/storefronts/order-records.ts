@@ -1,6 +1,9 @@
-import { flagOnce, tooManyFlags, withdrawFlags, type Rejection } from '../intake/rejections.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
+import { reject, type NewRejection, type Rejection } from '../intake/rejections.ts';
+import { requestOf } from '../intake/requests.ts';
+import { resultChanged } from '../results/due-results.ts';
 import { recordAudit } from '../sqlite/audit.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { OrderKey, StorefrontOrder, Taking, UnreadableStorefrontOrder } from './storefront-order.ts';
@@ -8,10 +11,69 @@ import type { Flag } from './why-not-bought.ts';
 
 // The records about a shop's order for people: flags and audit entries. Called inside a transaction.
 
+/** At most this many flags are kept for one order of a shop. */
+const flagsPerOrder = 100;
+
+/** Stands for the flags of an order that are not listed any more. */
+const tooManyFlags = {
+  lineId: null,
+  code: 'too_many_flags',
+  field: null,
+  rule: `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
+  value: null,
+} as const;
+
+const findFlag = statementOf<Omit<NewRejection, 'lineNumber'>, { id: number; isOver: number }>(
+  `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections
+   WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId AND code = :code AND rule = :rule`,
+);
+// It happened again, so an earlier acknowledgement does not cover it.
+const reopen = statementOf<[number], never>(
+  'UPDATE rejections SET taken_back = 0, corrected_at_ms = NULL, acknowledged_at_ms = NULL WHERE id = ?',
+);
+const countFlags = columnOf<[string, string], number>(
+  `SELECT count(*) FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+   AND corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL`,
+);
+/**
+ * The shop cancelled or refunded what was flagged and not bought: nobody waits for it. A null line id: the order as a whole.
+ * Whether it was paid or closed last, nobody knows: only a person ends that.
+ */
+export const endFlags = statementOf<OrderKey & { lineId: string | null }, never>(
+  `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
+   AND line_id IS :lineId AND taken_back = 0
+   AND code NOT IN ('conflict', 'paid_and_closed', 'paid_and_deleted', 'two_states_in_one_second')`,
+);
+const remove = statementOf<[number], never>('DELETE FROM rejections WHERE id = ?');
+
+/**
+ * Flags something about an order for review, unless it is flagged already. An order that was not known gets the metadata,
+ * by which people find it. Returns whether it was not flagged. Called inside a transaction.
+ */
+export function flagOnce(
+  outbox: Outbox,
+  flagged: Omit<NewRejection, 'lineNumber'> & OrderKey,
+  nowMs: number,
+  metadata: AcceptableLine['metadata'] = {},
+): boolean {
+  const { database } = outbox;
+  const flag = findFlag(database).get(flagged);
+  if (flag !== undefined) {
+    // The shop had taken it back or corrected it meanwhile.
+    if (flag.isOver === 1) reopen(database).run(flag.id);
+    return flag.isOver === 1;
+  }
+  const { source, orderId, code } = flagged;
+  if (code !== tooManyFlags.code && (countFlags(database).get(source, orderId) ?? 0) >= flagsPerOrder) {
+    return flagOnce(outbox, { ...tooManyFlags, source, orderId }, nowMs);
+  }
+  return reject(outbox, { ...flagged, lineNumber: null }, { nowMs, fileId: null }, metadata);
+}
+
 /** Flags a line for review, once. */
 export function flagLine({ outbox, order, taken }: Taking, lineId: string, flag: Flag): void {
   const { source, orderId, nowMs, metadata } = order;
-  if (flagOnce(outbox, { ...flag, lineNumber: null, source, orderId, lineId }, nowMs, metadata)) taken.flagged += 1;
+  if (flagOnce(outbox, { ...flag, source, orderId, lineId }, nowMs, metadata)) taken.flagged += 1;
 }
 
 /** Leaves an audit entry for what was done to these entries, if there are any. */
@@ -95,14 +157,16 @@ export function flagWithoutId(
 }
 
 function setUnreadableFlags(outbox: Outbox, order: DatedOrder, flags: readonly UnreadableFlag[]): number {
-  const isSame = (one: Pick<Rejection, 'lineId' | 'code' | 'rule'>, other: UnreadableFlag) =>
-    one.lineId === other.lineId && one.code === other.code && one.rule === other.rule;
   const { source, orderId, nowMs } = order;
   const standing = selectUnreadable(outbox.database).all(source, orderId);
-  const corrected = standing.filter((row) => !flags.some((it) => isSame(row, it)));
+  const corrected = standing.filter(
+    (row) => !flags.some((it) => it.lineId === row.lineId && it.code === row.code && it.rule === row.rule),
+  );
   // That there are too many flags is told until one of them leaves: then there is a place for one that was not listed.
   const isAnyLeft = corrected.some(({ code }) => code !== tooManyFlags.code);
-  const ids = isAnyLeft ? corrected.map(({ id }) => id) : [];
-  withdrawFlags(outbox, order, ids);
-  return flags.filter((flag) => flagOnce(outbox, { ...flag, lineNumber: null, source, orderId }, nowMs)).length;
+  if (isAnyLeft) {
+    for (const { id } of corrected) remove(outbox.database).run(id);
+    resultChanged(outbox, requestOf(outbox, order, nowMs).requestId, nowMs);
+  }
+  return flags.filter((flag) => flagOnce(outbox, { ...flag, source, orderId }, nowMs)).length;
 }

@@ -1,18 +1,14 @@
-import type { EntryState } from '../../core/entry/states.ts';
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseFields } from '../../core/order/purchase.ts';
 import { insertLines } from '../intake/new-lines.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
+import { selectEntriesOfLine, type EntryRow } from '../sqlite/rows.ts';
 import { isSurelyUnbought, isSurelyUnsent } from '../submission/after-loss.ts';
-import { cancelEntry, endedUnbought, lowerQuantity } from '../submission/entry-changes.ts';
-import { entriesOf, findKnownLine, orderedAs, type KnownLine } from './known-lines.ts';
+import { cancelEntry, lowerQuantity } from '../submission/entry-changes.ts';
+import { findKnownLine, needsNoRefund, orderedAs, type KnownLine } from './known-lines.ts';
 import { auditChange, flagLine } from './order-records.ts';
 import type { StorefrontLine, StorefrontOrder, Taking } from './storefront-order.ts';
 import { flagOf } from './why-not-bought.ts';
-
-/** Final states of which no refund asks for anything more. */
-const needsNoRefund: ReadonlySet<EntryState> = new Set([...endedUnbought, 'refunded']);
 
 const lowerLine = statementOf<[quantity: number, extra: string, fingerprint: string, id: number], never>(
   'UPDATE lines SET quantity = ?, extra = ?, fingerprint = ? WHERE id = ?',
@@ -23,7 +19,9 @@ const selectEsims = columnOf<[number], string>(
 
 /** The entries of a line of which a refund may ask for something: those that were bought, and those still open. */
 export function refundableEntries(database: Sqlite, known: KnownLine): readonly EntryRow[] {
-  return entriesOf(database, known).filter((row) => !needsNoRefund.has(row.state));
+  return selectEntriesOfLine(database)
+    .all(known.id)
+    .filter((row) => !needsNoRefund.has(row.state));
 }
 
 /** The shop has fewer of a line than were ordered, because of a refund or because it was removed. In a transaction. */

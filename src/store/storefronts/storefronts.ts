@@ -1,5 +1,4 @@
 import type { ShopIdentity } from '../../core/shop-identity.ts';
-import { flagOnce } from '../intake/rejections.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import {
@@ -9,6 +8,7 @@ import {
   postponeRecheck,
   type DueRecheck,
 } from '../submission/rechecks.ts';
+import { flagOnce } from './order-records.ts';
 import { adoptShops } from './shop-fingerprints.ts';
 import type { OrderKey, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
@@ -92,26 +92,24 @@ export class Storefronts {
   /** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
   #flagUnread({ source, orderId }: OrderKey, why: string, nowMs: number): void {
     const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
-    const noLine = { lineNumber: null, lineId: null, field: null, value: null };
+    const noLine = { lineId: null, field: null, value: null };
     flagOnce(this.#outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
     clearUnread(this.#database).run(source, orderId);
   }
 
-  /**
-   * The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first.
-   */
+  /** The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first. */
   async dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]> {
     return inTransaction(this.#database, () => dueRechecks(this.#database, ask));
   }
 
   /** When the next order of a shop is due to be read again; null: none waits for that. */
   async nextRecheckAt(source: string): Promise<number | null> {
-    return nextRecheckAt(this.#database, source);
+    return nextRecheckAt(this.#database).get(source) ?? null;
   }
 
   /** Reading an order again told nothing: why, and when it is read next. Changes nothing for one that waits no more. */
   async postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void> {
-    inTransaction(this.#database, () => postponeRecheck(this.#database, step));
+    inTransaction(this.#database, () => postponeRecheck(this.#database).run(step));
   }
 
   /** Entries whose order waits to be read again in a shop that is not among these are due at once. Returns how many. */
@@ -129,10 +127,7 @@ export class Storefronts {
     inTransaction(this.#database, () => advanceWatermark(this.#database).run(step));
   }
 
-  /**
-   * Lowers a watermark that lies in the future to the present: it was set by a clock that was ahead. Returns whether it
-   * did.
-   */
+  /** Lowers a watermark that lies in the future, by a clock that was ahead, to the present. Returns whether it did. */
   async lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean> {
     return inTransaction(this.#database, () => lowerWatermark(this.#database).run(step).changes === 1);
   }

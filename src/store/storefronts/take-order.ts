@@ -1,15 +1,14 @@
 import { assert } from '../../core/order-sync-error.ts';
 import { insertLines } from '../intake/new-lines.ts';
-import { takeBackFlags } from '../intake/rejections.ts';
 import { columnOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
+import { selectEntriesOfLine } from '../sqlite/rows.ts';
 import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
 import { endRecheck } from '../submission/rechecks.ts';
 import { applyShopHold } from '../submission/shop-holds.ts';
 import {
   boughtInPlaceOf,
   canBeReplaced,
-  entriesOf,
   findKnownLine,
   knownLinesOf,
   lineNow,
@@ -29,7 +28,14 @@ import {
   withLeastLines,
   type SeenState,
 } from './newest-states.ts';
-import { auditChange, flagLine, flagUnreadableLines, flagUnreadableState, flagWithoutId } from './order-records.ts';
+import {
+  auditChange,
+  endFlags,
+  flagLine,
+  flagUnreadableLines,
+  flagUnreadableState,
+  flagWithoutId,
+} from './order-records.ts';
 import { areUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
 import type {
   StorefrontLine,
@@ -79,7 +85,7 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   takeLines(taking);
   if (seen !== null) takeRemovedLines(taking);
   const { source, orderId, state } = order;
-  if (state === 'closed' || state === 'deleted') takeBackFlags(database, { source, orderId, lineId: null });
+  if (state === 'closed' || state === 'deleted') endFlags(database).run({ source, orderId, lineId: null });
   holdAndRelease(taking);
   // The claim judges by the age of this state, so one that a webhook brings is enough if it is new.
   const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
@@ -94,7 +100,7 @@ export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: Unrea
   if (orderId === null) return flagWithoutId(database, { orderId, ...order });
   if (modifiedMs !== null) {
     if (modifiedMs < (findSeenState(database, { source, orderId })?.modifiedMs ?? 0)) return 0;
-    rememberUnreadState(database, { source, orderId, modifiedMs, nowMs });
+    rememberUnreadState(database).run({ source, orderId, modifiedMs, nowMs });
   }
   // The next state that can be read releases them, or says why not.
   for (const known of knownLinesOf(database, { source, orderId })) {
@@ -113,7 +119,7 @@ function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
   const { database } = taking.outbox;
   const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
   // An order that is read back in a moment is bought or flagged then.
-  if (!isUnsure || seen.awaitsReadBack) return taken;
+  if (!isUnsure || seen.awaitsReadBack === 1) return taken;
   const flag = seen.state === 'deleted' ? paidAndDeleted : seen.state === 'closed' ? paidAndClosed : paidAndNot;
   for (const { lineId, buy } of order.lines ?? []) {
     if (buy === null) continue;
@@ -180,9 +186,9 @@ function takeLine(taking: Taking, line: StorefrontLine): void {
   const known = findKnownLine(database, order, lineId);
   if (known === undefined) {
     takeNewLine(taking, line);
-    if (isGone) takeBackFlags(database, { source: order.source, orderId: order.orderId, lineId });
+    if (isGone) endFlags(database).run({ source: order.source, orderId: order.orderId, lineId });
   } else if (!isGone || lineNow(database, order, known) === line) {
-    setTakenBack(database, known.id, isGone);
+    setTakenBack(database).run({ lineId: known.id, takenBack: isGone ? 1 : 0 });
     takeKnownLine(taking, line, known);
   }
 }
@@ -225,8 +231,8 @@ function holdNewLine({ outbox, order, taken }: Taking, lineId: string, why: stri
   const { database } = outbox;
   const known = findKnownLine(database, order, lineId);
   assert(known !== undefined, `the line ${lineId} was inserted`);
-  if (old !== undefined) markSame(database, known, old);
-  for (const row of entriesOf(database, known)) {
+  if (old !== undefined) markSame(database).run(old.id, known.id);
+  for (const row of selectEntriesOfLine(database).all(known.id)) {
     holdEntry(outbox, row, { why, by: null }, order.nowMs);
     taken.flagged += 1;
   }
@@ -266,7 +272,7 @@ function takeRemovedLines(taking: Taking): void {
   for (const known of knownLinesOf(database, order)) {
     if (present.has(known.line_id) || mayBePresent(order, known)) continue;
     if (lineNow(database, order, known) !== undefined) continue;
-    setTakenBack(database, known.id, true);
+    setTakenBack(database).run({ lineId: known.id, takenBack: 1 });
     const { sku } = orderedAs(known);
     takeRefund(taking, { lineId: known.line_id, sku, isMapped: true, remaining: 0, buy: null, hold: null }, known);
   }

@@ -2,6 +2,7 @@ import { keyFingerprint } from '../../core/order/reference.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
+import type { AttemptClaim, AttemptClose } from './attempt.ts';
 import { updatePausesOfKeys } from './pauses.ts';
 
 /** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */
@@ -19,11 +20,6 @@ export interface KeysInUse {
   readonly whileRunning: boolean;
 }
 
-export interface KeysAdopted {
-  /** Names that have another value than before. */
-  readonly replaced: readonly string[];
-}
-
 export interface BudgetSlot {
   readonly keyName: string;
   readonly limitName: 'requests' | 'orders';
@@ -35,28 +31,12 @@ interface KeyRow {
   readonly fingerprint: string | null;
 }
 
-interface BackOffRow {
-  readonly bootId: string | null;
-  readonly stampedMono: number | null;
-  readonly blockedUntilMono: number | null;
-  readonly throttledUntilMono: number | null;
-  readonly throttleLengthMs: number | null;
-  readonly rateLimitedAtMs: number | null;
-}
+type Stamp = Pick<AttemptClose, 'nowMono' | 'bootId' | 'nowMs'>;
 
 /** A value that was known under another name: its slots and its back-off move with it. */
-interface Move {
-  readonly from: string;
-  readonly to: string;
-}
+type Move = Readonly<Record<'from' | 'to', string>>;
 
-interface Stamp {
-  readonly nowMono: number;
-  readonly bootId: string | null;
-  readonly nowMs: number;
-}
-
-const noBackOff: BackOffRow = {
+const noBackOff = {
   bootId: null,
   stampedMono: null,
   blockedUntilMono: null,
@@ -64,6 +44,8 @@ const noBackOff: BackOffRow = {
   throttleLengthMs: null,
   rateLimitedAtMs: null,
 };
+type BackOffRow = Readonly<Record<Exclude<keyof typeof noBackOff, 'bootId'>, number | null>> &
+  Pick<AttemptClose, 'bootId'>;
 
 // The keys of the configuration, by name.
 const selectKeys = statementOf<[], KeyRow>(
@@ -151,10 +133,10 @@ export class Budget {
 
   /**
    * Records the keys of the configuration, at the start and when they change. Pauses that a changed value may end are
-   * probed at once.
+   * probed at once. `replaced`: names that have another value than before.
    * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
    */
-  async adoptKeys({ keys, nowMs, whileRunning }: KeysInUse): Promise<KeysAdopted> {
+  async adoptKeys({ keys, nowMs, whileRunning }: KeysInUse): Promise<{ readonly replaced: readonly string[] }> {
     const database = this.#database;
     return inTransaction(database, () => {
       const known = selectKeys(database).all();
@@ -197,7 +179,7 @@ export class Budget {
   }
 
   /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
-  async takeSlot({ keyName, nowMono, bootId }: { keyName: string; nowMono: number; bootId: string | null }) {
+  async takeSlot({ keyName, nowMono, bootId }: Pick<AttemptClaim, 'keyName' | 'nowMono' | 'bootId'>): Promise<number> {
     return inTransaction(this.#database, () =>
       Number(insertSlot(this.#database).run(keyName, 'requests', null, bootId, nowMono).lastInsertRowid),
     );
@@ -227,26 +209,14 @@ export class Budget {
 export function takeSlotsOfAttempt(
   database: Sqlite,
   attemptId: number,
-  {
-    keyName,
-    step,
-    nowMono,
-    bootId,
-  }: { keyName: string; step: 'send' | 'lookup'; nowMono: number; bootId: string | null },
+  { keyName, step, nowMono, bootId }: AttemptClaim,
 ): void {
   insertSlot(database).run(keyName, 'requests', attemptId, bootId, nowMono);
   if (step === 'send') insertSlot(database).run(keyName, 'orders', attemptId, bootId, nowMono);
 }
 
 /** Called inside the transaction that closes the attempt. Null: the call never left, and its slots are deleted. */
-export function settleAttemptSlots(
-  database: Sqlite,
-  {
-    attemptId,
-    slotsSettledMono,
-    bootId,
-  }: { attemptId: number; slotsSettledMono: number | null; bootId: string | null },
-): void {
+export function settleAttemptSlots(database: Sqlite, { attemptId, slotsSettledMono, bootId }: AttemptClose): void {
   if (slotsSettledMono === null) deleteSlotsOfAttempt(database).run(attemptId);
   else settleSlotsOfAttempt(database).run(slotsSettledMono, bootId, attemptId);
 }

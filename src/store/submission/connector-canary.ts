@@ -1,7 +1,7 @@
 import { familyOf, type Family, type Operation } from '../../core/order/purchase.ts';
 import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
-import { endPause, readPause, takeOverPause } from './pauses.ts';
+import { endPause, readPause, recordPause } from './pauses.ts';
 
 /*
  * Until one order of a family was fulfilled under the present connector, only two of its orders may be open: with a wrong
@@ -86,18 +86,13 @@ export function mayOpenOrder(database: Sqlite, scope: string, nowMs: number): bo
   return false;
 }
 
+/** No order may try a family that is paused for another reason: it resumes by a delivery or a person. */
 function pauseFamily(database: Sqlite, family: Family, nowMs: number): void {
+  const [scope, reason] = [`family:${family}`, connectorUnproven];
+  if (readPause(database, scope)?.reason === reason) return;
+  endPause(database, scope, `it is paused as ${reason} from now on`, nowMs);
   const message = `${openWhileUnproven} orders were accepted under this connector, and none of them was delivered so far. Does wholesale.wire fit the API?`;
-  const scope = `family:${family}`;
-  // No order may try a family that is paused for another reason: it resumes by a delivery or a person.
-  takeOverPause(database, {
-    scope,
-    reason: connectorUnproven,
-    message,
-    openedBy: 'worker',
-    probeAtMs: null,
-    nowMs,
-  });
+  recordPause(database, { scope, reason, message, openedBy: 'worker', probeAtMs: null, nowMs });
 }
 
 function endOwnPause(database: Sqlite, family: Family, why: string, nowMs: number): void {

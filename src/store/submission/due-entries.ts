@@ -1,7 +1,7 @@
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClaim } from './attempt.ts';
-import { lanesOf, readLane, Turns, type Lane, type Queue } from './lanes.ts';
+import { lanesOf, readLane, type Lane, type QueueState } from './lanes.ts';
 
 /**
  * An eSIM is spent on by one call at a time, in the order in which the entries came: while an earlier entry of the same
@@ -24,26 +24,26 @@ interface LaneHead {
   readonly id: number;
 }
 
-const headsOf = (state: Queue['state']): string => `
+const headsOf = (state: QueueState): string => `
   SELECT e.lane, e.due_at_ms AS dueAtMs, e.id FROM (${lanesOf(state)}) lanes
   JOIN entries e ON e.id = (SELECT h.id FROM entries h INDEXED BY entries_${state}_lanes
     WHERE h.state = '${state}' AND h.lane = lanes.lane ORDER BY h.due_at_ms, h.id LIMIT 1)`;
 
-const headOf = (state: Queue['state']): string => `
+const headOf = (state: QueueState): string => `
   SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
-  WHERE e.state = '${state}' AND e.lane = +:lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
+  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
 
 /** Entries of unknown outcome are few: no more than `submit.concurrency`, unless that was lowered. */
 const mostUnknown = 1000;
 
-const byArrival = (a: LaneHead, b: LaneHead): number => a.dueAtMs - b.dueAtMs || a.id - b.id;
-
-interface HeadParameters {
-  lane: string;
-  nowMs: number;
-  latestMs: number;
+/** A lane that has entries of a state; one of them may be due. */
+interface Queue extends LaneHead {
+  readonly state: QueueState;
+  readonly read: Lane;
 }
+
+type HeadParameters = Pick<LaneHead, 'lane'> & { nowMs: number; latestMs: number };
 
 /** Which entry may be claimed, from which lanes. */
 interface LaneChoice {
@@ -57,7 +57,8 @@ interface LaneChoice {
 /** So many lanes are compared to choose the order for a trial. */
 const mostCompared = 200;
 
-const selectUnknown = statementOf<{ nowMs: number }, EntryRow>(
+/** The entries of unknown outcome that are due to be sent again. */
+export const selectToSendAgain = statementOf<{ nowMs: number }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
    AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
 );
@@ -69,7 +70,8 @@ const selectHeads = {
   waiting: statementOf<[], LaneHead>(headsOf('waiting')),
   pending: statementOf<[], LaneHead>(headsOf('pending')),
 };
-const selectSendingLanes = columnOf<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'");
+/** The lanes of the calls under way. */
+export const selectSendingLanes = columnOf<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'");
 const lookUpUnknown = statementOf<{ nowMs: number }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
    AND ${hasNoOpenCall} ORDER BY e.due_at_ms, e.id LIMIT 1`,
@@ -95,13 +97,14 @@ const nextLookupAt = columnOf<[], number | null>(
 );
 // Keeps rising when a transaction is rolled back.
 const totalChanges = columnOf<[], number>('SELECT total_changes()');
-const selectOverdue = statementOf<[number], EntryRow>(
+/** Entries whose deadline passed while nothing was charged for them, some at a time. */
+export const selectOverdue = statementOf<[number], EntryRow>(
   `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
 );
 
 // The first entry of each lane, of which the oldest is taken. To go from lane to lane costs their number, not that of the
 // entries.
-const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
+export const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
   `SELECT e.* FROM (${lanesOf('pending')}) lanes JOIN entries e ON e.id = (
      SELECT id FROM entries INDEXED BY entries_pending_lanes
      WHERE state = 'pending' AND lane = lanes.lane AND operation <> 'esim_cancel'
@@ -111,10 +114,23 @@ const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
    ORDER BY e.id LIMIT 1`,
 );
 
-/** The due entries, in the order in which they are claimed: unknown outcomes first, then the shops in turn. */
+/** The entry that is looked up next; null: none is due. */
+export function findToLookUp(database: Sqlite, nowMs: number): EntryRow | null {
+  return lookUpUnknown(database).get({ nowMs }) ?? lookUpPlaced(database).get({ nowMs }) ?? null;
+}
+
+/** So many turns are remembered. Beyond it the turns begin anew, which harms nobody. */
+const mostTurns = 100_000;
+
+/**
+ * The entries that are due to be sent: the shops take turns, and within a shop its queues do. A backlog of thousands delays the
+ * single order of another shop or product by one call. The turns are kept in memory: they begin anew after a restart.
+ */
 export class DueEntries {
   readonly #database: Sqlite;
-  readonly #turns = new Turns();
+  /** The number of the last turn of each shop and of each queue. */
+  readonly #lastTurns = new Map<string, number>();
+  #turns = 0;
   /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
   #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
 
@@ -122,35 +138,21 @@ export class DueEntries {
     this.#database = database;
   }
 
-  /** The entries of unknown outcome that are due to be sent again. */
-  toSendAgain(nowMs: number): readonly EntryRow[] {
-    return selectUnknown(this.#database).all({ nowMs });
-  }
-
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
-  toSend(nowMs: number, choice: LaneChoice): EntryRow | null {
-    const queues = this.#turns.order(this.#queues(nowMs).filter(({ lane }) => choice.mayClaim(readLane(lane))));
-    const { latestMs } = choice;
+  toSend(nowMs: number, { latestMs, mayClaim, trialOfBalance }: LaneChoice): EntryRow | null {
+    const queues = this.#inTurn(this.#queues(nowMs).filter(({ read }) => mayClaim(read)));
     const dueIn = ({ state, lane }: Queue): EntryRow | null =>
       selectHead[state](this.#database).get({ nowMs, latestMs, lane }) ?? null;
     for (const queue of queues) {
       const row = dueIn(queue);
       if (row === null) continue;
-      const own = readLane(queue.lane);
-      this.#turns.served(queue);
-      const prefer = choice.trialOfBalance(own);
+      this.#recordTurn(queue);
+      const prefer = trialOfBalance(queue.read);
       if (prefer === null) return row;
-      const others = queues.filter(({ lane }) => readLane(lane).balance === own.balance).slice(0, mostCompared);
+      const others = queues.filter(({ read }) => read.balance === queue.read.balance).slice(0, mostCompared);
       return others.flatMap((other) => dueIn(other) ?? []).toSorted(prefer)[0] ?? row;
     }
     return null;
-  }
-
-  /** The lanes of the calls under way. */
-  sendingLanes(): readonly Lane[] {
-    return selectSendingLanes(this.#database)
-      .all()
-      .map((lane) => readLane(lane));
   }
 
   /** The queues with an entry that is due. Sources that had no turn yet take their turns in the order of arrival. */
@@ -159,13 +161,23 @@ export class DueEntries {
       selectHeads[state](this.#database)
         .all()
         .filter(({ dueAtMs }) => dueAtMs <= nowMs)
-        .map((head) => ({ state, ...head }))
-        .toSorted(byArrival),
+        .toSorted((a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id)
+        .map((head) => ({ ...head, state, read: readLane(head.lane) })),
     );
   }
 
-  toLookUp(nowMs: number): EntryRow | null {
-    return lookUpUnknown(this.#database).get({ nowMs }) ?? lookUpPlaced(this.#database).get({ nowMs }) ?? null;
+  #inTurn(queues: readonly Queue[]): readonly Queue[] {
+    const last = (name: string): number => this.#lastTurns.get(name) ?? 0;
+    return queues
+      .map((queue) => ({ queue, shop: last(queue.read.source), own: last(`${queue.state} ${queue.lane}`) }))
+      .toSorted((a, b) => a.shop - b.shop || a.own - b.own)
+      .map(({ queue }) => queue);
+  }
+
+  #recordTurn({ state, lane, read }: Queue): void {
+    if (this.#lastTurns.size >= mostTurns) this.#lastTurns.clear();
+    this.#turns += 1;
+    this.#lastTurns.set(read.source, this.#turns).set(`${state} ${lane}`, this.#turns);
   }
 
   nextAt(step: AttemptClaim['step'], nowMs: number): number | null {
@@ -179,19 +191,5 @@ export class DueEntries {
     const at = (step === 'send' ? nextSendAt : nextLookupAt)(this.#database).get() ?? null;
     found.set(step, at);
     return at;
-  }
-
-  /** Entries whose deadline passed while nothing was charged for them, some at a time. */
-  overdue(nowMs: number): readonly EntryRow[] {
-    return selectOverdue(this.#database).all(nowMs);
-  }
-
-  /**
-   * An entry that would be among the next to be sent, and for which no call was ever made; null if there is none. No order
-   * has the reference of a cancel, so cancels are passed over.
-   * @param upToEntry the id of the newest entry that is asked for
-   */
-  oldestUnsent(upToEntry: number): EntryRow | null {
-    return selectOldestUnsent(this.#database).get({ upToEntry }) ?? null;
   }
 }

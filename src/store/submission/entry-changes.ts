@@ -25,12 +25,10 @@ export const endedUnbought: ReadonlySet<EntryState> = new Set(['cancelled', 'exp
 
 /** States that are written back to the shop. The other states lead to one of them. */
 const reported: ReadonlySet<EntryState> = new Set([
+  ...endedUnbought,
   'placed',
   'fulfilled',
   'refunded',
-  'rejected',
-  'expired',
-  'cancelled',
   'needs_review',
 ]);
 
@@ -38,8 +36,9 @@ const reported: ReadonlySet<EntryState> = new Set([
 const setUnits = `units = coalesce(:units, units), unit_count = coalesce(:unitCount, unit_count),
      sealed_by = CASE WHEN :units IS NULL THEN sealed_by ELSE :sealedBy END`;
 
-const updateOf = (sql: string) => statementOf<Record<string, unknown>, never>(sql);
+const updateOf = (sql: string) => statementOf<Values, never>(sql);
 type Update = ReturnType<typeof updateOf>;
+type Values = Readonly<Record<string, unknown>>;
 
 const updateSettled = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
@@ -96,7 +95,8 @@ const updateReleased = updateOf(
   `UPDATE entries SET state = :state, held_from = NULL, held_by = NULL, review_reason = NULL, updated_at_ms = :nowMs
    WHERE id = :id AND state = 'held'`,
 );
-const updateTakenBack = updateOf(
+/** Records whether the shop refunded the line, or cancelled its order: then nobody waits for what was not bought. */
+export const setTakenBack = statementOf<{ lineId: number; takenBack: 0 | 1 }, never>(
   'UPDATE entries SET taken_back = :takenBack WHERE line_id = :lineId AND taken_back <> :takenBack',
 );
 const updateQuantity = updateOf(
@@ -142,7 +142,7 @@ export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, ex
   });
   indexUnits(database, row.id, answer?.units ?? []);
   if (row.operation === 'esim_order') {
-    for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(database, iccid, row.id);
+    for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(database).run(iccid, row.id);
   }
   addReplacements(outbox, row, settlement, nowMs);
   // A poll that finds nothing new is not reported.
@@ -158,6 +158,7 @@ export function applyCommand(
 ): void {
   const { database, units: sealed } = outbox;
   const { state, error, units } = move;
+  const newError = error === 'keep' ? null : error;
   changeOrKeep(database, row, state, updateByPerson, {
     ...move,
     outcomeUnknown: move.outcomeUnknown ? 1 : 0,
@@ -165,8 +166,8 @@ export function applyCommand(
     unitsMissing: unitsMissingOf(row, move, sealed),
     restartsSchedule: move.restartsSchedule ? 1 : 0,
     keepError: error === 'keep' ? 1 : 0,
-    errorCode: error === 'keep' ? null : (error?.code ?? null),
-    errorMessage: error === 'keep' ? null : (error?.message.slice(0, longestText) ?? null),
+    errorCode: newError?.code ?? null,
+    errorMessage: newError?.message.slice(0, longestText) ?? null,
     nowMs,
     final: isFinal(state) ? 1 : 0,
   });
@@ -206,11 +207,6 @@ export function cancelEntry(outbox: Outbox, row: EntryRow, message: string, nowM
   const error = { keepError: 1, errorCode: 'taken_back', errorMessage: message.slice(0, longestText) };
   change(outbox.database, row, 'cancelled', updateEnded, { ...error, nowMs });
   report(outbox, row, nowMs);
-}
-
-/** Records whether the shop refunded the line, or cancelled its order: then nobody waits for what was not bought. */
-export function setTakenBack(database: Sqlite, lineId: number, isTakenBack: boolean): void {
-  updateTakenBack(database).run({ lineId, takenBack: isTakenBack ? 1 : 0 });
 }
 
 /** Flags an entry that the worker cannot settle by itself. */
@@ -253,8 +249,6 @@ export function lowerQuantity(outbox: Outbox, row: EntryRow, quantity: number, n
   if (changes === 1) report(outbox, row, nowMs);
   return changes === 1;
 }
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** Runs the UPDATE of one entry, if it may go from the state that was read to this one. */
 function change(database: Sqlite, row: EntryRow, to: EntryState, update: Update, values: Values): void {

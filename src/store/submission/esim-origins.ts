@@ -1,22 +1,14 @@
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
-const insertEsim = statementOf<[string, number], never>(
+/** Remembers which entry an eSIM came from; the first one counts. */
+export const rememberEsim = statementOf<[iccid: string, entryId: number], never>(
   'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
 );
-const selectEntry = statementOf<[string], { id: number; reference: string; state: string }>(
-  'SELECT e.id, e.reference, e.state FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = +?',
+/** The entry that an eSIM came from. */
+export const findEntryOfEsim = statementOf<[iccid: string], { id: number; reference: string; state: string }>(
+  'SELECT e.id, e.reference, e.state FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ?',
 );
-
-/** Remembers which entry an eSIM came from; the first one counts. Called inside a transaction. */
-export function rememberEsim(database: Sqlite, iccid: string, entryId: number): void {
-  insertEsim(database).run(iccid, entryId);
-}
-
-/** The entry that an eSIM came from; undefined when it is not known. */
-export function entryOfEsim(database: Sqlite, iccid: string): { id: number; reference: string } | undefined {
-  return selectEntry(database).get(iccid);
-}
 
 /**
  * The order whose lookup tells what became of a cancel: the fulfilled order of its eSIM. An order that was refunded by
@@ -24,6 +16,6 @@ export function entryOfEsim(database: Sqlite, iccid: string): { id: number; refe
  */
 export function originOf(database: Sqlite, row: EntryRow): string | null {
   if (row.operation !== 'esim_cancel' || row.iccid === null) return null;
-  const origin = selectEntry(database).get(row.iccid);
+  const origin = findEntryOfEsim(database).get(row.iccid);
   return origin?.state === 'fulfilled' ? origin.reference : null;
 }

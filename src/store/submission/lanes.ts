@@ -43,48 +43,12 @@ export function readLane(lane: string): Lane {
 }
 
 /** New entries and entries that are tried again queue apart, so that neither starves the other. */
-export interface Queue {
-  readonly state: 'pending' | 'waiting';
-  readonly lane: string;
-}
+export type QueueState = 'pending' | 'waiting';
 
 /** The lanes that have entries of a state, found by going from one to the next: the cost is their number, not the backlog. */
-export const lanesOf = (state: Queue['state']): string => `
+export const lanesOf = (state: QueueState): string => `
   WITH RECURSIVE found (lane) AS (
     SELECT min(lane) FROM entries WHERE state = '${state}'
     UNION ALL
     SELECT (SELECT min(lane) FROM entries WHERE state = '${state}' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
   SELECT lane FROM found WHERE lane IS NOT NULL`;
-
-const nameOf = (queue: Queue): string => `${queue.state} ${queue.lane}`;
-
-/** How many lanes are remembered. Beyond it the turns begin anew, which harms nobody. */
-const mostRemembered = 100_000;
-
-/**
- * Whose turn it is: the shops take turns, and within a shop its queues do. A backlog of thousands delays the single order
- * of another shop or product by one call. Kept in memory: the turns begin anew after a restart, which harms nobody.
- */
-export class Turns {
-  #count = 0;
-  readonly #servedAt = new Map<string, number>();
-
-  #last(name: string): number {
-    return this.#servedAt.get(name) ?? 0;
-  }
-
-  /** The queues in the order in which they are tried. */
-  order(queues: readonly Queue[]): readonly Queue[] {
-    return queues
-      .map((queue) => ({ queue, shop: this.#last(readLane(queue.lane).source), own: this.#last(nameOf(queue)) }))
-      .toSorted((a, b) => a.shop - b.shop || a.own - b.own)
-      .map(({ queue }) => queue);
-  }
-
-  served(queue: Queue): void {
-    if (this.#servedAt.size >= mostRemembered) this.#servedAt.clear();
-    this.#count += 1;
-    this.#servedAt.set(readLane(queue.lane).source, this.#count);
-    this.#servedAt.set(nameOf(queue), this.#count);
-  }
-}

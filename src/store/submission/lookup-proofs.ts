@@ -21,12 +21,6 @@ export const boughtOrderSql = `SELECT reference FROM (
   ORDER BY id LIMIT 1`;
 const findBought = columnOf<[Operation], string>(boughtOrderSql);
 
-const operationOf: Readonly<Record<LookedUp, Operation>> = {
-  gift_card: 'gift_card_order',
-  esim: 'esim_order',
-  esim_topup: 'esim_topup',
-};
-
 /** Which lookup paths have found an order of ours before: only then is "not found" believed. */
 export class LookupProofs {
   readonly #database: Sqlite;
@@ -48,6 +42,6 @@ export class LookupProofs {
 
   /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
   async boughtReference(kind: LookedUp): Promise<string | null> {
-    return findBought(this.#database).get(operationOf[kind]) ?? null;
+    return findBought(this.#database).get(kind === 'esim_topup' ? kind : `${kind}_order`) ?? null;
   }
 }

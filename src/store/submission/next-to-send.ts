@@ -1,4 +1,3 @@
-import type { Purchase } from '../../core/order/purchase.ts';
 import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
 import { productScope, scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
@@ -8,11 +7,12 @@ import { entryOf, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveSent } from './after-loss.ts';
 import type { AttemptClaim } from './attempt.ts';
 import { connectorUnproven, mayOpenOrder } from './connector-canary.ts';
-import type { DueEntries } from './due-entries.ts';
+import { selectSendingLanes, selectToSendAgain, type DueEntries } from './due-entries.ts';
 import { flagForReview, holdEntry, lookUpNext, recoverEntry } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
+import { readLane } from './lanes.ts';
 import { readExposure } from './open-calls.ts';
-import { isLanePaused, isSendPaused, readPause, readPauses, withoutScopes, type PausedScopes } from './pauses.ts';
+import { isLanePaused, isSendPaused, readPause, readPauses, pausesWithout, type PausedScopes } from './pauses.ts';
 import { delayForRecheck } from './rechecks.ts';
 import { productsAgainst } from './scope-evidence.ts';
 import { whyHeldByShop } from './shop-holds.ts';
@@ -46,22 +46,19 @@ export function trialOf(row: EntryRow, { step, trials, earlyTrials = [] }: Attem
   return scopes.filter((scope) => trials.includes(scope) || earlyTrials.includes(scope));
 }
 
-type Costly = Pick<Purchase, 'variant' | 'plan' | 'quantity' | 'currency'>;
-
 /** Remembers what an order cost. Called inside a transaction. */
-export function rememberCost(database: Sqlite, purchase: Costly, cost: string): void {
-  const product = productScope(purchase);
-  const unitCost = Number(cost) / (purchase.quantity ?? 1);
-  if (product === null || purchase.currency === null || !Number.isFinite(unitCost)) return;
-  putCost(database).run({ product, currency: purchase.currency, unitCost });
+export function rememberCost(database: Sqlite, row: EntryRow, cost: string): void {
+  const [product, { currency }] = [productScope(row), row];
+  const unitCost = Number(cost) / (row.quantity ?? 1);
+  if (product !== null && currency !== null && Number.isFinite(unitCost))
+    putCost(database).run({ product, currency, unitCost });
 }
 
 /** The last cost of such an order; a very large number where it is not known. */
-function costOf(database: Sqlite, purchase: Costly): number {
-  const product = productScope(purchase);
-  if (product === null || purchase.currency === null) return Number.MAX_VALUE;
-  const unitCost = findCost(database).get(product, purchase.currency);
-  return unitCost === undefined ? Number.MAX_VALUE : Math.min(unitCost * (purchase.quantity ?? 1), Number.MAX_VALUE);
+function costOf(database: Sqlite, row: EntryRow): number {
+  const [product, { currency }] = [productScope(row), row];
+  const unitCost = product === null || currency === null ? undefined : findCost(database).get(product, currency);
+  return Math.min((unitCost ?? Number.MAX_VALUE) * (row.quantity ?? 1), Number.MAX_VALUE);
 }
 
 /** The context of the search for the next entry. */
@@ -78,31 +75,32 @@ interface Search {
  * read again.
  */
 export function findNextToSend(search: Search): EntryRow | null {
-  const { outbox, claim } = search;
+  const { claim } = search;
+  const { database } = search.outbox;
   const again = nextToSendAgain(search);
   if (again !== null) return again;
-  let next = nextNew(search);
-  let delayed = 0;
-  // Each leaves the queue: those behind it do not wait for the next claim.
-  while (next !== null) {
-    if (!isHeldByShop(search, next)) {
-      if (!awaitsRecheck(search, next)) break;
-      delayed += 1;
-      if (delayed >= mostDelayed) return null;
+  for (let delayed = 0; delayed < mostDelayed; ) {
+    const next = nextNew(search);
+    if (next === null) return null;
+    // What is held or delayed leaves the queue: those behind it do not wait for the next claim.
+    if (isHeldByShop(search, next)) continue;
+    // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
+    if (lostOutboxMayHaveSent(database, next)) {
+      recoverEntry(database, next, claim.nowMs);
+      return nextToSendAgain(search);
     }
-    next = nextNew(search);
+    // The known state of a shop's order may be too old to buy by: then it waits until the order was read again.
+    if (claim.rechecks === undefined || !delayForRecheck(database, next, claim.rechecks, claim.nowMs)) return next;
+    delayed += 1;
   }
-  if (next === null || !lostOutboxMayHaveSent(outbox.database, next)) return next;
-  // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
-  recoverEntry(outbox.database, next, claim.nowMs);
-  return nextToSendAgain(search);
+  return null;
 }
 
 /** The next entry of unknown outcome whose reference may be sent again; the others are looked up or flagged for review. */
 function nextToSendAgain(search: Search): EntryRow | null {
-  const { outbox, due, claim, paused } = search;
+  const { outbox, claim, paused } = search;
   const { nowMs } = claim;
-  for (const row of due.toSendAgain(nowMs)) {
+  for (const row of selectToSendAgain(outbox.database).all({ nowMs })) {
     const isPaused = isSendPaused(scopesOf(row), paused);
     const verdict = claim.judgeResend(entryOf(outbox, row), originOf(outbox.database, row), isPaused);
     if (verdict.step === 'send' && !isHeldByShop(search, row)) return row;
@@ -119,19 +117,10 @@ function isHeldByShop({ outbox, claim }: Search, row: EntryRow): boolean {
   return why !== null;
 }
 
-/**
- * The known state of a shop's order may be too old to buy by: then the entry waits until the order was read again. One that
- * a lost outbox may have sent does not wait: it is looked up, not bought.
- */
-function awaitsRecheck({ outbox: { database }, claim }: Search, row: EntryRow): boolean {
-  if (claim.rechecks === undefined || lostOutboxMayHaveSent(database, row)) return false;
-  return delayForRecheck(database, row, claim.rechecks, claim.nowMs);
-}
-
 /** The next entry whose outcome is known, of a lane in which another call may be opened. */
 function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow | null {
   const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
-  const early = earlyTrialsOf(database, due, claim);
+  const early = earlyTrialsOf(database, claim);
   const exposure = readExposure(database);
   // The same for every lane of a family: asked once, however many lanes there are.
   const openable = new Map<string, boolean>();
@@ -144,7 +133,7 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
     latestMs: claim.latestMs ?? nowMs,
     mayClaim: (lane) => {
       const { product, family } = lane;
-      if (isLanePaused(lane, withoutScopes(paused, early(lane)))) return false;
+      if (isLanePaused(lane, pausesWithout(paused, early(lane)))) return false;
       const isProven = product !== null && isProvenProduct(product);
       if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
       // A cancel delivers nothing, so it does not wait for the first delivered order.
@@ -159,22 +148,18 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
  * The paused family and balance of a lane of which its order may be the trial now: few products failed there, and its own
  * is not one of them, so its call tells whether the scope or these products are the cause.
  */
-function earlyTrialsOf(
-  database: Sqlite,
-  due: DueEntries,
-  { earlyTrials = [] }: AttemptClaim,
-): (lane: EntryScopes) => readonly string[] {
+function earlyTrialsOf(database: Sqlite, { earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => readonly string[] {
   if (earlyTrials.length === 0) return () => [];
   // A call under way may answer that already.
-  const busy = due.sendingLanes().flatMap(({ family, balance }) => [family, balance]);
+  const sending = selectSendingLanes(database).all();
+  const busy = sending.map((lane) => readLane(lane)).flatMap(({ family, balance }) => [family, balance]);
   const tried = earlyTrials.filter((scope) => !busy.includes(scope));
   const failed = new Map(tried.map((scope) => [scope, productsAgainst(database, scope)]));
   return ({ family, balance, product }) =>
     [family, balance].flatMap((scope) => {
       const products = scope === null ? undefined : failed.get(scope);
-      const tellsCause =
-        product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
-      return scope !== null && tellsCause ? [scope] : [];
+      if (scope === null || product === null || products === undefined) return [];
+      return products.size < fewProducts && !products.has(product) ? [scope] : [];
     });
 }
 
@@ -184,7 +169,7 @@ function earlyTrialsOf(
  */
 function preferred(database: Sqlite, balance: string): (a: EntryRow, b: EntryRow) => number {
   const probes = readPause(database, balance)?.probes ?? 0;
-  const cost = (row: EntryRow): number => costOf(database, row);
+  const cost = (row: EntryRow) => costOf(database, row);
   return probes % 2 === 0
     ? (a, b) => cost(a) - cost(b) || refused(a) - refused(b)
     : (a, b) => refused(a) - refused(b) || cost(a) - cost(b);

@@ -118,14 +118,6 @@ export function recordPause(database: Sqlite, pause: NewPause): void {
   recordAudit(database, { nowMs, actor: pause.openedBy, action: 'pause', subject: scope, reason });
 }
 
-/** Opens a pause that no probe ends. It takes the place of one that the worker opened. */
-export function takeOverPause(database: Sqlite, pause: NewPause): void {
-  const { scope, reason } = pause;
-  if (readPause(database, scope)?.reason === reason) return;
-  endPause(database, scope, `it is paused as ${reason} from now on`, pause.nowMs);
-  recordPause(database, pause);
-}
-
 export function postponeProbe(database: Sqlite, scope: string, probeAtMs: number): void {
   setProbe(database).run(Math.round(probeAtMs), scope);
 }
@@ -175,7 +167,7 @@ export function updatePausesOfKeys(
  * Read inside the transaction of a claim, so that nothing is sent after a pause was confirmed.
  * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
  */
-export function readPausedScopes(database: Sqlite, trials: readonly string[] = []): PausedScopes {
+export function readPausedScopes(database: Sqlite, trials: readonly string[]): PausedScopes {
   return pausedScopes(
     readPauses(database).filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
   );
@@ -192,7 +184,7 @@ export function pausedScopes(paused: readonly Pause[]): PausedScopes {
 }
 
 /** The same scopes, without some that the worker paused. */
-export function withoutScopes(paused: PausedScopes, scopes: readonly string[]): PausedScopes {
+export function pausesWithout(paused: PausedScopes, scopes: readonly string[]): PausedScopes {
   if (scopes.length === 0) return paused;
   const all = new Set([...paused.all].filter((it) => !scopes.includes(it) || paused.byPerson.has(it)));
   return { ...paused, all };

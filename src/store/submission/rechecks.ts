@@ -8,10 +8,7 @@ import type { RecheckRule } from './attempt.ts';
  * its state, is not due until then, and lets the others of its lane pass. Every function is called inside a transaction.
  */
 
-interface OrderKey {
-  readonly source: string;
-  readonly orderId: string;
-}
+type OrderKey = Readonly<Record<'source' | 'orderId', string>>;
 
 /** An order that is to be read again before a line of it is bought. */
 export interface DueRecheck {
@@ -22,16 +19,13 @@ export interface DueRecheck {
   readonly problem: string | null;
 }
 
-/**
- * An entry is asked again after this time, in ms, in case that nobody reads the order. Reading it makes the entry due at
- * once.
- */
+/** An entry is asked again after this time, in ms, in case that nobody reads the order. */
 const askedAgainMs = 600_000;
 
 /** At most this many orders are forgotten in one step. */
 const atOnce = 1000;
 
-const isWaiting = `o.recheck_since_ms IS NOT NULL`;
+const isWaiting = 'o.recheck_since_ms IS NOT NULL';
 
 const findOrder = statementOf<[number], OrderKey & { readonly currentAtMs: number; readonly isLifted: number }>(
   `SELECT o.source, o.order_id AS orderId, o.current_at_ms AS currentAtMs, l.shop_hold_lifted AS isLifted
@@ -66,10 +60,10 @@ const due = statementOf<{ source: string; nowMs: number; limit: number }, DueRec
   `SELECT o.order_id AS orderId, o.recheck_since_ms AS sinceMs, o.recheck_problem AS problem FROM storefront_orders o
    WHERE ${isWaiting} AND o.source = :source AND o.recheck_at_ms <= :nowMs ORDER BY o.recheck_at_ms LIMIT :limit`,
 );
-const earliest = columnOf<[string], number | null>(
+export const nextRecheckAt = columnOf<[string], number | null>(
   `SELECT min(o.recheck_at_ms) FROM storefront_orders o WHERE ${isWaiting} AND o.source = ?`,
 );
-const postpone = statementOf<OrderKey & { problem: string; atMs: number }, never>(
+export const postponeRecheck = statementOf<OrderKey & { problem: string; atMs: number }, never>(
   `UPDATE storefront_orders SET recheck_at_ms = :atMs, recheck_problem = :problem
    WHERE source = :source AND order_id = :orderId AND recheck_since_ms IS NOT NULL`,
 );
@@ -115,14 +109,6 @@ export function dueRechecks(
   const { source, nowMs } = ask;
   for (const orderId of unwanted(database).all(source)) endRecheck(database, { source, orderId, nowMs });
   return due(database).all(ask);
-}
-
-export function nextRecheckAt(database: Sqlite, source: string): number | null {
-  return earliest(database).get(source) ?? null;
-}
-
-export function postponeRecheck(database: Sqlite, step: OrderKey & { problem: string; atMs: number }): void {
-  postpone(database).run(step);
 }
 
 /** Ends the waiting for shops that are not among these, because nobody reads them. Returns how many entries are due. */

@@ -20,12 +20,7 @@ interface NewEntry extends Purchase {
   readonly rules: OrderRules;
 }
 
-interface EntryLine {
-  readonly requestId: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly lineId: string;
-}
+type EntryLine = { readonly requestId: number } & Readonly<Record<'source' | 'orderId' | 'lineId', string>>;
 
 const insert = statementOf<Record<string, unknown>, never>(
   `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
@@ -44,7 +39,7 @@ const findPart = columnOf<[number, number, number], number>(
 );
 const findLine = statementOf<[number], EntryLine>(
   `SELECT r.id AS requestId, r.source, r.order_id AS orderId, l.line_id AS lineId
-   FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?`,
+   FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?`,
 );
 const changeLine = statementOf<Record<string, unknown>, never>(
   `UPDATE lines SET operation = :operation, variant = :variant, plan = :plan, iccid = :iccid, quantity = :quantity,
@@ -114,13 +109,10 @@ function insertEntry(outbox: Outbox, row: EntryRow, added: NewEntry, by: { nowMs
   return reference;
 }
 
-function referenceOf(
-  { database, namespace }: Outbox,
-  row: EntryRow,
-  { generation, part }: Pick<Replacement, 'generation' | 'part'>,
-): string {
-  const { source, orderId, lineId } = lineOf(database, row);
-  return referenceFor(namespace, { source, orderId, lineId, generation, part });
+type Place = Pick<Replacement, 'generation' | 'part'>;
+
+function referenceOf({ database, namespace }: Outbox, row: EntryRow, { generation, part }: Place): string {
+  return referenceFor(namespace, { ...lineOf(database, row), generation, part });
 }
 
 function lineOf(database: Sqlite, row: EntryRow): EntryLine {

@@ -1,4 +1,3 @@
-import type { EvidenceReason } from '../../core/scopes/evidence.ts';
 import type { Evidence, JudgedPause } from '../../core/scopes/judge-call.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { ScopeChange, ScopeFindings } from './attempt.ts';
@@ -9,15 +8,9 @@ const countedForMs = 3_600_000;
 /** So much evidence against a scope is enough for every rule. */
 const mostOfScope = 20;
 
-interface EvidenceKey {
-  readonly scope: string;
-  readonly reason: string;
-}
+type EvidenceKey = Readonly<Record<'scope' | 'reason', string>>;
 
-const find = statementOf<
-  { scopes: string; sinceMs: number },
-  Omit<Evidence, 'reason'> & { readonly reason: EvidenceReason }
->(
+const find = statementOf<{ scopes: string; sinceMs: number }, Evidence>(
   `SELECT scope, reason, entry_id AS entryId, product FROM scope_evidence
    WHERE scope IN (SELECT value FROM json_each(:scopes)) AND at_ms > :sinceMs`,
 );
@@ -36,11 +29,12 @@ const removeOldest = statementOf<EvidenceKey, never>(
   `DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason AND entry_id = (
      SELECT entry_id FROM scope_evidence WHERE scope = :scope AND reason = :reason ORDER BY at_ms, entry_id LIMIT 1)`,
 );
+
 /** The evidence against these scopes until now. */
 export function readScopeFindings(database: Sqlite, scopes: readonly string[], nowMs: number): ScopeFindings {
-  const pauses = readPauses(database).filter((pause) => scopes.includes(pause.scope));
+  const pauses: readonly JudgedPause[] = readPauses(database).filter(({ scope }) => scopes.includes(scope));
   const evidence = find(database).all({ scopes: JSON.stringify(scopes), sinceMs: nowMs - countedForMs });
-  return { evidence, pauses: pauses satisfies readonly JudgedPause[] };
+  return { evidence, pauses };
 }
 
 /** The products that count against a paused scope. */

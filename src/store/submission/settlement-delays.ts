@@ -1,21 +1,18 @@
 import { settlementDelayLeftMs } from '../../core/decision/retry-schedule.ts';
-import { inTransaction, statementOf } from '../sqlite/database.ts';
+import { statementOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { conditionsOfStates } from '../sqlite/state-conditions.ts';
+import type { AttemptClose } from './attempt.ts';
 
-/*
- * The settlement delays of entries of unknown outcome, on the monotonic clock of the machine.
+// The settlement delays of entries of unknown outcome, on the monotonic clock of the machine.
+
+/**
+ * Ends the delays that were stamped in another run of the machine, in the states in which a rejection or a missing order may
+ * still be judged. The end by the wall clock, which people see and from which the deadline of an acceptance is counted, stays.
  */
-
-interface Restart {
-  readonly untilMono: number;
-  readonly bootId: string | null;
-}
-
-// Of the states in which a rejection or a missing order may still be judged.
-const restartDelays = conditionsOfStates('sending', 'unknown', 'placed').map((condition) =>
-  statementOf<Restart, never>(
+export const restartDelays = conditionsOfStates('sending', 'unknown', 'placed').map((condition) =>
+  statementOf<{ untilMono: number; bootId: string | null }, never>(
     `UPDATE entries SET settlement_delay_end_mono = :untilMono, settlement_delay_boot_id = :bootId
      WHERE ${condition} AND settlement_delay_end_ms IS NOT NULL
        AND (settlement_delay_boot_id IS NULL OR :bootId IS NULL OR settlement_delay_boot_id <> :bootId)`,
@@ -26,7 +23,7 @@ const restartDelays = conditionsOfStates('sending', 'unknown', 'placed').map((co
 export function settlementDelayLeftOf(
   outbox: Outbox,
   row: EntryRow,
-  now: { readonly nowMs: number; readonly nowMono: number; readonly bootId: string | null },
+  now: Pick<AttemptClose, 'nowMs' | 'nowMono' | 'bootId'>,
 ): number {
   const isOfThisRun = outbox.delaysAreOfThisRun || (now.bootId !== null && row.settlement_delay_boot_id === now.bootId);
   const settlementDelayEndMono = isOfThisRun ? row.settlement_delay_end_mono : null;
@@ -34,15 +31,4 @@ export function settlementDelayLeftOf(
     { settlementDelayEndMs: row.settlement_delay_end_ms, settlementDelayEndMono },
     { wallMs: now.nowMs, monoMs: now.nowMono },
   );
-}
-
-/**
- * Lets the delays that were stamped in another run of the machine end at `untilMono`. The end by the wall clock, which
- * people see and from which the deadline of an acceptance is counted, stays.
- */
-export function restartSettlementDelays(outbox: Outbox, restart: Restart): void {
-  inTransaction(outbox.database, () => {
-    for (const statement of restartDelays) statement(outbox.database).run(restart);
-  });
-  outbox.delaysAreOfThisRun = true;
 }

@@ -1,7 +1,7 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
+import { selectEntriesOfLine, type EntryRow } from '../sqlite/rows.ts';
 import { holdEntry, releaseEntry } from './entry-changes.ts';
 
 /*
@@ -10,11 +10,6 @@ import { holdEntry, releaseEntry } from './entry-changes.ts';
  * split adds entries. Every function is called inside a transaction.
  */
 
-interface LineHold {
-  readonly shop_hold: string | null;
-  readonly shop_hold_lifted: number;
-}
-
 /** Why a line is held in whose place another one came that is a purchase of its own. */
 export const whyVanished =
   'it vanished from the order, and a person said that the line in its place is another purchase: it is bought when the storefront shows it again';
@@ -22,7 +17,9 @@ export const whyVanished =
 /** The states of entries that are to be sent, now or later, and whose outcome is known. */
 const unsent: ReadonlySet<EntryState> = new Set(['pending', 'waiting']);
 
-const findHold = statementOf<[number], LineHold>('SELECT shop_hold, shop_hold_lifted FROM lines WHERE id = ?');
+const findHold = statementOf<[number], { why: string | null; isLifted: number }>(
+  'SELECT shop_hold AS why, shop_hold_lifted AS isLifted FROM lines WHERE id = ?',
+);
 const setHold = statementOf<{ lineId: number; why: string | null }, never>(
   'UPDATE lines SET shop_hold = :why, shop_hold_lifted = 0 WHERE id = :lineId',
 );
@@ -40,12 +37,11 @@ const findVanished = columnOf<[number], number>(
 const setOwnPurchase = statementOf<[number], never>(
   'UPDATE lines SET same_as = NULL WHERE id = ? AND same_as IS NOT NULL',
 );
-const entriesOfLine = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id');
 
 /** Why the line of an entry must not be bought now; null: it may. */
 export function whyHeldByShop(database: Sqlite, row: Pick<EntryRow, 'line_id'>): string | null {
   const hold = findHold(database).get(row.line_id);
-  return hold === undefined || hold.shop_hold_lifted === 1 ? null : hold.shop_hold;
+  return hold === undefined || hold.isLifted === 1 ? null : hold.why;
 }
 
 /** A person releases an entry that the shop's state holds: until that state changes, it does not count for the line. */
@@ -80,13 +76,13 @@ export function applyShopHold(
 ): { readonly held: readonly EntryRow[]; readonly released: readonly EntryRow[] } {
   const { database } = outbox;
   const was = findHold(database).get(lineId);
-  const before = was?.shop_hold ?? null;
-  const isLifted = was?.shop_hold_lifted === 1;
+  const before = was?.why ?? null;
+  const isLifted = was?.isLifted === 1;
   const why = state.why ?? (before !== null && !isLifted ? state.stillWhy : null);
   if (why === null && before === null) return { held: [], released: [] };
   if (why !== before) setHold(database).run({ lineId, why });
   else if (isLifted) return { held: [], released: [] };
-  const rows = entriesOfLine(database).all(lineId);
+  const rows = selectEntriesOfLine(database).all(lineId);
   const heldByShop = rows.filter((row) => row.state === 'held' && row.held_by === 'shop');
   if (why === null) {
     for (const row of heldByShop) releaseEntry(outbox, row, nowMs);

@@ -8,7 +8,7 @@ import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-los
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './attempt.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
-import { DueEntries } from './due-entries.ts';
+import { DueEntries, findToLookUp, selectOldestUnsent, selectOverdue } from './due-entries.ts';
 import { endOverdue, flagForReview, recoverEntry, settleEntry } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { LookupProofs } from './lookup-proofs.ts';
@@ -17,18 +17,13 @@ import { readExposure } from './open-calls.ts';
 import { Pauses, readPausedScopes, recordPause } from './pauses.ts';
 import { firstReplacementOf } from './replacements.ts';
 import { applyScopeChange, readScopeFindings } from './scope-evidence.ts';
-import { restartSettlementDelays } from './settlement-delays.ts';
+import { restartDelays } from './settlement-delays.ts';
 
-interface AttemptRow {
-  readonly id: number;
-  readonly entry_id: number;
-  readonly purpose: 'submit' | 'lookup';
-  readonly opened_at_ms: number;
-}
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & { readonly entryId: number };
 
 const insertAttempt = statementOf<Record<string, unknown>, never>(
   `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
-   VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = +:entryId), :purpose, :keyName,
+   VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = :entryId), :purpose, :keyName,
            :incarnationId, :nowMs)`,
 );
 const updateSending = statementOf<Record<string, unknown>, never>(
@@ -41,13 +36,12 @@ const updateClosed = statementOf<Record<string, unknown>, never>(
                        error_message = :message, duration_ms = :durationMs
    WHERE id = :attemptId AND entry_id = :entryId AND closed_at_ms IS NULL`,
 );
-const findAttempt = statementOf<[number], AttemptRow>(
-  'SELECT id, entry_id, purpose, opened_at_ms FROM attempts WHERE id = ?',
-);
+const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
+const findAttempt = statementOf<[number], AttemptRow>(`SELECT ${attemptColumns} FROM attempts WHERE id = ?`);
 const findEntry = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE id = ?');
 // By the index of the open ones, which are few: to have them in order, SQLite would read all.
 const selectOpenOfOthers = statementOf<[number], AttemptRow>(
-  'SELECT id, entry_id, purpose, opened_at_ms FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id',
+  `SELECT ${attemptColumns} FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id`,
 );
 
 /** States in which an entry is looked up. */
@@ -84,7 +78,7 @@ export class Submission {
     const paused = readPausedScopes(database, notHeldUp(database, claim));
     if (paused.account || paused.keys.includes(keyName)) return null;
     const isSend = claim.step === 'send';
-    const row = isSend ? findNextToSend({ outbox, due: this.#due, claim, paused }) : this.#due.toLookUp(nowMs);
+    const row = isSend ? findNextToSend({ outbox, due: this.#due, claim, paused }) : findToLookUp(database, nowMs);
     if (row === null) return null;
     const entry = entryOf(outbox, row);
     const request = isSend ? requestOf(row, entry, claim) : null;
@@ -128,19 +122,10 @@ export class Submission {
   async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
     return selectOpenOfOthers(this.#database)
       .all(incarnationId)
-      .map((attempt) => {
-        const row = existingEntry(this.#database, attempt.entry_id);
-        return {
-          attemptId: attempt.id,
-          purpose: attempt.purpose,
-          openedAtMs: attempt.opened_at_ms,
-          openedMono: null,
-          entry: entryOf(this.#outbox, row),
-          request: null,
-          originReference: originOf(this.#database, row),
-          successorReference: null,
-          trialOf: [],
-        };
+      .map(({ entryId, ...attempt }) => {
+        const row = existingEntry(this.#database, entryId);
+        const facts = { entry: entryOf(this.#outbox, row), originReference: originOf(this.#database, row) };
+        return { ...attempt, ...facts, openedMono: null, request: null, successorReference: null, trialOf: [] };
       });
   }
 
@@ -149,7 +134,10 @@ export class Submission {
    * every stamp may be of another run, and all of them end then.
    */
   async restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void> {
-    restartSettlementDelays(this.#outbox, restart);
+    inTransaction(this.#database, () => {
+      for (const statement of restartDelays) statement(this.#database).run(restart);
+    });
+    this.#outbox.delaysAreOfThisRun = true;
   }
 
   /** When the next entry is due: a time, or null when none is waiting for one. */
@@ -164,28 +152,35 @@ export class Submission {
   async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
     const outbox = this.#outbox;
     const { database } = outbox;
-    const overdue = this.#due.overdue(nowMs);
+    const overdue = selectOverdue(database).all(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(database, () => {
-      // An entry that a lost outbox may have bought in time must not be reported as expired.
-      const unsure = new Set(overdue.filter((row) => lostOutboxMayHaveSent(database, row)));
-      const allowed = Math.max(0, maxUnknownOutcomes - readExposure(database).total);
-      for (const row of [...unsure].slice(0, allowed)) recoverEntry(database, row, nowMs);
-      const inParts = new Set(overdue.filter((row) => !unsure.has(row) && lostOutboxMayHaveBoughtParts(row)));
-      for (const row of inParts) flagForReview(outbox, row, boughtInParts, nowMs);
-      const ended = overdue.filter((row) => !unsure.has(row) && !inParts.has(row));
-      for (const row of ended) endOverdue(outbox, row, nowMs);
-      return ended.length;
+      let allowed = maxUnknownOutcomes - readExposure(database).total;
+      let ended = 0;
+      for (const row of overdue) {
+        // An entry that a lost outbox may have bought in time must not be reported as expired.
+        if (lostOutboxMayHaveSent(database, row)) {
+          if (allowed > 0) recoverEntry(database, row, nowMs);
+          allowed -= 1;
+        } else if (lostOutboxMayHaveBoughtParts(row)) {
+          flagForReview(outbox, row, boughtInParts, nowMs);
+        } else {
+          endOverdue(outbox, row, nowMs);
+          ended += 1;
+        }
+      }
+      return ended;
     });
   }
 
   /**
    * An entry that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at most.
-   * Null if there is none, or if it is looked up before it is sent anyway.
+   * Null if there is none, or if it is looked up before it is sent anyway. No order has the reference of a cancel: cancels are
+   * passed over.
    */
   async oldestUnsent(upToEntry: number): Promise<{ reference: string; operation: Operation } | null> {
-    const row = this.#due.oldestUnsent(upToEntry);
-    return row === null || lostOutboxMayHaveSent(this.#database, row) ? null : row;
+    const row = selectOldestUnsent(this.#database).get({ upToEntry });
+    return row === undefined || lostOutboxMayHaveSent(this.#database, row) ? null : row;
   }
 }
 
@@ -226,18 +221,9 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boo
   const { database } = outbox;
   const { attemptId, entryId, nowMs, durationMs, outcome, settlement } = close;
   const attempt = findAttempt(database).get(attemptId);
-  assert(attempt !== undefined && attempt.entry_id === entryId, `attempt ${attemptId} belongs to its entry`);
-  const { changes } = updateClosed(database).run({
-    attemptId,
-    entryId,
-    nowMs,
-    durationMs,
-    row: outcome.row,
-    http: outcome.http,
-    code: outcome.code,
-    sent: outcome.sent ? 1 : 0,
-    message: outcome.message.slice(0, longestText),
-  });
+  assert(attempt !== undefined && attempt.entryId === entryId, `attempt ${attemptId} belongs to its entry`);
+  const stored = { ...outcome, sent: outcome.sent ? 1 : 0, message: outcome.message.slice(0, longestText) };
+  const { changes } = updateClosed(database).run({ ...stored, attemptId, entryId, nowMs, durationMs });
   assert(changes === 1, `attempt ${attemptId} is closed once`);
   settleAttemptSlots(database, close);
   if (close.backOff) stampBackOff(database, close.backOff, close);
@@ -253,7 +239,7 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boo
     now: close,
     expected: isSubmit ? ['sending'] : lookedUp,
     // The clock may have been set back since: an entry must not seem to be sent in the future.
-    sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.opened_at_ms, nowMs) : null,
+    sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.openedAtMs, nowMs) : null,
   });
   if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
   if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);

@@ -190,7 +190,7 @@ async function barePosts(
   drained: number,
 ): Promise<number> {
   const { signal } = new AbortController();
-  const parts = { sharesName: false, ordered: new Map(), boughtAs: new Map(), signal, confirmed: null };
+  const parts = { sharesName: false, ordered: new Map(), boughtInPlaceOf: new Map(), signal, confirmed: null };
   let next = 0;
   const begun = performance.now();
   const one = async (): Promise<void> => {

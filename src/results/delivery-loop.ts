@@ -32,7 +32,8 @@ export interface Sink {
 }
 
 /** One version of a result on its way to one sink. `confirmed` is the text that `confirm` kept for this order and sink. */
-export interface Delivery extends Pick<DueDelivery, 'version' | 'sharesName' | 'ordered' | 'boughtAs' | 'confirmed'> {
+export interface Delivery
+  extends Pick<DueDelivery, 'version' | 'sharesName' | 'ordered' | 'boughtInPlaceOf' | 'confirmed'> {
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
   /** Keeps what the receiver has confirmed, for the deliveries to come. */
@@ -193,7 +194,7 @@ export class DeliveryLoop {
 
   async #deliver(delivery: DueDelivery, isProbe: boolean): Promise<void> {
     const { store, sink, clock, logger, texts = null } = this.#deps;
-    const { requestId, version, sharesName, ordered, boughtAs, confirmed } = delivery;
+    const { requestId, version, sharesName, ordered, boughtInPlaceOf, confirmed } = delivery;
     const { signal } = this.#ended;
     const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
@@ -208,7 +209,7 @@ export class DeliveryLoop {
     };
     let end: void | 'no_call';
     try {
-      end = await sink.deliver(document, { version, sharesName, ordered, boughtAs, signal, confirmed, confirm });
+      end = await sink.deliver(document, { version, sharesName, ordered, boughtInPlaceOf, signal, confirmed, confirm });
     } catch (error) {
       // The outbox failed, not the receiver.
       if (unconfirmed !== null) throw error;

@@ -24,7 +24,7 @@ interface ShopWriteBackDeps {
 /** A result on its way into the shop. See `Delivery` of the delivery loop. */
 interface ShopDelivery {
   readonly ordered: OrderedEntries;
-  readonly boughtAs: ReadonlyMap<string, string>;
+  readonly boughtInPlaceOf: ReadonlyMap<string, string>;
   readonly signal: AbortSignal;
 }
 
@@ -65,8 +65,11 @@ export class ShopWriteBack {
   }
 
   /** Resolves when the order of the shop says what the result says. */
-  async deliver(document: ResultDocument, { ordered, boughtAs, signal }: ShopDelivery): Promise<void | 'no_call'> {
-    const statement = statementOf(document, ordered, boughtAs);
+  async deliver(
+    document: ResultDocument,
+    { ordered, boughtInPlaceOf, signal }: ShopDelivery,
+  ): Promise<void | 'no_call'> {
+    const statement = statementOf(document, ordered, boughtInPlaceOf);
     // Nothing to tell yet, so the shop is not asked.
     if (statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
     const { connections, clock } = this.#deps;

@@ -229,7 +229,7 @@ export class Dispatcher {
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
       isProvenProduct: (product) => this.#attempts.isProvenProduct(product),
       trials: pauses.trials(),
-      earlyTrials: pauses.scopesOpenToOtherProducts(),
+      openToOtherProducts: pauses.scopesOpenToOtherProducts(),
       ...this.#rechecksOfClaim(),
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference, isPaused) => {

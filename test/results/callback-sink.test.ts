@@ -38,7 +38,7 @@ const delivery = (version: number): Delivery => ({
   version,
   sharesName: false,
   ordered: new Map(),
-  boughtAs: new Map(),
+  boughtInPlaceOf: new Map(),
   signal: new AbortController().signal,
   confirmed: null,
   confirm: async () => undefined,

@@ -76,7 +76,7 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
     }),
   fulfilled: (box) => settle(box, fulfilled),
   'fulfilled, units missing': (box) =>
-    situations['needs_review, outcome unknown'](box).then(() => act(box, { ...boughtAs('GC-77'), units: [] })),
+    situations['needs_review, outcome unknown'](box).then(() => act(box, { ...boughtInPlaceOf('GC-77'), units: [] })),
   refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
   rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
   expired: async (box) => void (await box.store.submission.expireOverdue(nowMs, 5)),
@@ -121,7 +121,7 @@ function lineFor(situation: Situation): Parameters<typeof line>[0] {
   return situation.includes('parts') ? { quantity: 2, rules: { split: true } } : {};
 }
 
-const boughtAs = (orderNumber: string | null) =>
+const boughtInPlaceOf = (orderNumber: string | null) =>
   ({ action: 'resolve', as: 'fulfilled', orderNumber, note: 'seen in their list' }) as const;
 
 export async function settle(box: Outbox, settlement: Settlement): Promise<void> {
@@ -183,5 +183,5 @@ export const orders = (box: Outbox): Record<EntryActionName, EntryAction> => ({
   retry: { action: 'retry' },
   reorder: { action: 'reorder', confirm: referenceOf(box) },
   decide_change: { action: 'decide_change', isAnother: true },
-  resolve: { ...boughtAs(null), units: [] },
+  resolve: { ...boughtInPlaceOf(null), units: [] },
 });

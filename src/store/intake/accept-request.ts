@@ -43,14 +43,14 @@ export interface OrderConflict {
 type Order = readonly [AcceptableLine, ...AcceptableLine[]];
 
 interface KnownLine extends Purchase {
-  readonly request_id: number;
-  readonly line_id: string;
+  readonly requestId: number;
+  readonly lineId: string;
   readonly fingerprint: string;
   readonly reference: string;
 }
 
 const selectLines = statementOf<[number], KnownLine>(
-  `SELECT l.request_id, l.line_id, ${purchaseColumnsOf('l')}, l.fingerprint,
+  `SELECT l.request_id AS requestId, l.line_id AS lineId, ${purchaseColumnsOf('l')}, l.fingerprint,
           (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
    FROM lines l WHERE l.request_id = ? ORDER BY l.id`,
 );
@@ -76,8 +76,8 @@ function acceptOrder(outbox: Outbox, order: Order, known: readonly KnownLine[], 
   const [{ source, orderId }] = order;
   const [first] = known;
   if (first !== undefined) {
-    const lines = known.map((line) => ({ lineId: line.line_id, reference: line.reference }));
-    return { source, orderId, status: 'known', requestId: first.request_id, lines };
+    const lines = known.map(({ lineId, reference }) => ({ lineId, reference }));
+    return { source, orderId, status: 'known', requestId: first.requestId, lines };
   }
   const { requestId, references } = insertLines(outbox, order, nowMs);
   const lines = order.map(({ lineId }, index) => ({ lineId, reference: references[index] ?? '' }));
@@ -86,24 +86,18 @@ function acceptOrder(outbox: Outbox, order: Order, known: readonly KnownLine[], 
 
 /** A source holds no control characters, so the separator keeps the keys of different orders apart. */
 function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
-  const orders = new Map<string, [AcceptableLine, ...AcceptableLine[]]>();
-  for (const line of lines) {
-    const key = `${line.source}\u0000${line.orderId}`;
-    const order = orders.get(key);
-    if (order === undefined) orders.set(key, [line]);
-    else order.push(line);
-  }
-  return [...orders.values()];
+  const orders = Map.groupBy(lines, ({ source, orderId }) => `${source}\u0000${orderId}`);
+  return [...orders.values()].flatMap(([first, ...rest]): Order[] => (first === undefined ? [] : [[first, ...rest]]));
 }
 
 function conflictOf(order: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
   if (known.length === 0) return [];
   const [{ source, orderId }] = order;
   const sent = new Map(order.map((line) => [line.lineId, line]));
-  const knownIds = new Set(known.map((line) => line.line_id));
+  const knownIds = new Set(known.map(({ lineId }) => lineId));
   const different = known.flatMap((was) => {
-    const is = sent.get(was.line_id);
-    const line = { lineId: was.line_id, reference: was.reference };
+    const is = sent.get(was.lineId);
+    const line = { lineId: was.lineId, reference: was.reference };
     if (is === undefined) return [{ ...line, differences: [{ field: 'line', was: 'ordered', is: 'missing' }] }];
     if (was.fingerprint === fingerprintOf(is)) return [];
     return [{ ...line, differences: lineDifferences(was, is) }];

@@ -28,7 +28,7 @@ export interface StoredResult {
   readonly document: ResultDocument;
   readonly ordered: OrderedEntries;
   /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
-  readonly boughtAs: ReadonlyMap<string, string>;
+  readonly boughtInPlaceOf: ReadonlyMap<string, string>;
 }
 
 interface RequestRow {
@@ -106,7 +106,7 @@ function orderedOf({ variant, plan, iccid, quantity, replaced }: LineEntryRow): 
 }
 
 /** The lines of which nothing was bought, because another one was: the id of that by their own. */
-function boughtAsOf(rows: readonly LineEntryRow[]): ReadonlyMap<string, string> {
+function boughtInPlaceOfEach(rows: readonly LineEntryRow[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const others = new Set<string>();
   for (const row of rows) {
@@ -154,7 +154,7 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
       updated_at: isoTime(request.updated_at_ms),
     },
     ordered: new Map(rows.map((row) => [row.reference, orderedOf(row)])),
-    boughtAs: boughtAsOf(rows),
+    boughtInPlaceOf: boughtInPlaceOfEach(rows),
   };
 }
 

@@ -48,8 +48,7 @@ export interface UnreadableLine {
 }
 
 /** An order whose state cannot be read: its lines are neither bought nor cancelled. */
-export interface UnreadableStorefrontOrder {
-  readonly source: string;
+export interface UnreadableStorefrontOrder extends Pick<StorefrontOrder, 'source' | 'actor' | 'nowMs'> {
   /** Null: it cannot be read; `origin` tells such orders apart. */
   readonly orderId: string | null;
   /** Null: it cannot be read. If not, older states are ignored from now on. */
@@ -58,8 +57,6 @@ export interface UnreadableStorefrontOrder {
   readonly rule: string;
   /** By what a person finds it in the shop. */
   readonly origin: string;
-  readonly actor: string;
-  readonly nowMs: number;
 }
 
 export interface StorefrontLine {

@@ -18,12 +18,7 @@ export interface SkuSighting {
 const skusPerSource = 10_000;
 const longestSku = 128;
 
-interface UnmappedSku {
-  readonly source: string;
-  readonly sku: string;
-  readonly orderId: string;
-  readonly nowMs: number;
-}
+type UnmappedSku = Pick<StorefrontOrder, 'source' | 'orderId' | 'nowMs'> & { readonly sku: string };
 
 const countAgain = statementOf<UnmappedSku, never>(
   `UPDATE storefront_unmapped_skus SET orders = orders + 1, last_order_id = :orderId, last_seen_at_ms = :nowMs

@@ -28,7 +28,7 @@ export interface AttemptClaim {
   /** The paused scopes whose trial order may be sent now. */
   readonly trials: readonly string[];
   /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */
-  readonly earlyTrials?: readonly string[];
+  readonly openToOtherProducts?: readonly string[];
   /** Which orders of shops are read again before they are bought. Absent: none. */
   readonly rechecks?: RecheckRule;
   /** Renders the request of an entry that was never sent; stored with the attempt. */

@@ -41,9 +41,9 @@ export function notHeldUp(database: Sqlite, { trials }: AttemptClaim): readonly 
 }
 
 /** A lookup can be the trial of the account only: it says nothing about what a narrower scope sells. */
-export function trialOf(row: EntryRow, { step, trials, earlyTrials = [] }: AttemptClaim): readonly string[] {
+export function trialOf(row: EntryRow, { step, trials, openToOtherProducts = [] }: AttemptClaim): readonly string[] {
   const scopes = step === 'send' ? scopesJudged(scopesOf(row)) : ['account'];
-  return scopes.filter((scope) => trials.includes(scope) || earlyTrials.includes(scope));
+  return scopes.filter((scope) => trials.includes(scope) || openToOtherProducts.includes(scope));
 }
 
 /** Remembers what an order cost. Called inside a transaction. */
@@ -120,7 +120,7 @@ function isHeldByShop({ outbox, claim }: Search, row: EntryRow): boolean {
 /** The next entry whose outcome is known, of a lane in which another call may be opened. */
 function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow | null {
   const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
-  const early = earlyTrialsOf(database, claim);
+  const early = openTrialsOf(database, claim);
   const exposure = readExposure(database);
   // The same for every lane of a family: asked once, however many lanes there are.
   const openable = new Map<string, boolean>();
@@ -148,12 +148,15 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
  * The paused family and balance of a lane of which its order may be the trial now: few products failed there, and its own
  * is not one of them, so its call tells whether the scope or these products are the cause.
  */
-function earlyTrialsOf(database: Sqlite, { earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => readonly string[] {
-  if (earlyTrials.length === 0) return () => [];
+function openTrialsOf(
+  database: Sqlite,
+  { openToOtherProducts = [] }: AttemptClaim,
+): (lane: EntryScopes) => readonly string[] {
+  if (openToOtherProducts.length === 0) return () => [];
   // A call under way may answer that already.
   const sending = selectSendingLanes(database).all();
   const busy = sending.map((lane) => readLane(lane)).flatMap(({ family, balance }) => [family, balance]);
-  const tried = earlyTrials.filter((scope) => !busy.includes(scope));
+  const tried = openToOtherProducts.filter((scope) => !busy.includes(scope));
   const failed = new Map(tried.map((scope) => [scope, productsAgainst(database, scope)]));
   return ({ family, balance, product }) =>
     [family, balance].flatMap((scope) => {

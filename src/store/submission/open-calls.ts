@@ -18,10 +18,8 @@ export function readExposure(database: Sqlite): Exposure {
     const product = productScope(purchase);
     if (product === null) continue;
     const known = products.get(product) ?? { unknown: 0, underWay: 0 };
-    products.set(product, {
-      unknown: known.unknown + (unknown === 1 ? count : 0),
-      underWay: known.underWay + (unknown === 0 ? count : 0),
-    });
+    const field = unknown === 1 ? 'unknown' : 'underWay';
+    products.set(product, { ...known, [field]: known[field] + count });
   }
   return { total, products };
 }

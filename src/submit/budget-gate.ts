@@ -7,7 +7,8 @@ import {
 } from '../core/budget/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
-import type { BudgetSlot, KeyBackOff } from '../store/submission/budget.ts';
+import type { KeyBackOff } from '../store/submission/attempt.ts';
+import type { BudgetSlot } from '../store/submission/budget.ts';
 import type { BudgetLimits } from './settings.ts';
 
 /** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */

@@ -1,10 +1,15 @@
 import type { ResultLine } from '../../core/result/result-document.ts';
-import type { Rejection } from '../intake/rejections.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
-export type RejectedRow = Pick<Rejection, 'lineId' | 'product' | 'code' | 'field' | 'rule' | 'value'> & {
+export interface RejectedRow {
   readonly fileId: string | null;
-};
+  readonly lineId: string | null;
+  readonly product: string | null;
+  readonly code: string;
+  readonly field: string | null;
+  readonly rule: string;
+  readonly value: string | null;
+}
 
 /** The columns of `rejections` that a result shows. */
 export const rejectedColumns = 'file_id AS fileId, line_id AS lineId, product, code, field, rule, value';
@@ -64,7 +69,7 @@ function newestOfEach(rows: readonly RejectedRow[]): readonly RejectedRow[] {
 
 /** A line that was not accepted, as its result shows it. */
 export function rejectedLine(row: RejectedRow): ResultLine {
-  const product = hasOwnId(row) || !row.product ? '' : `${row.product}: `;
+  const product = hasOwnId(row) || row.product === null ? '' : `${row.product}: `;
   const value = row.value === null ? '' : `, got ${row.value}`;
   return {
     line_id: row.lineId,

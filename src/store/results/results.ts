@@ -1,5 +1,4 @@
 import { hasCode } from '../../core/order-sync-error.ts';
-import { findRequest } from '../intake/requests.ts';
 import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/database.ts';
 import type { Outbox, ResultSink } from '../sqlite/outbox.ts';
 import { CsvFiles } from './csv-files.ts';
@@ -48,6 +47,7 @@ const selectDue = statementOf<[string, number, string, number], Pick<DueDelivery
 const selectNextAt = columnOf<[string], number | null>(
   `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ? AND due_at_ms < ${neverMs}`,
 );
+const findRequest = columnOf<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?');
 
 const ofSink = 'WHERE request_id = :requestId AND sink = :sink';
 // A version that failed does not delay a newer one.

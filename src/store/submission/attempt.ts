@@ -2,7 +2,6 @@ import type { ResendVerdict } from '../../core/decision/resend.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
 import type { Evidence, JudgedPause, ScopeChanges } from '../../core/scopes/judge-call.ts';
 import type { Entry } from '../sqlite/rows.ts';
-import type { KeyBackOff } from './budget.ts';
 import type { NewPause } from './pauses.ts';
 
 export interface RenderedRequest {
@@ -75,6 +74,14 @@ export interface ScopeFindings {
 export interface ScopeChange extends Pick<ScopeChanges, 'forget' | 'remember' | 'end'> {
   readonly open: readonly Omit<NewPause, 'nowMs'>[];
   readonly postpone: readonly { scope: string; probeAtMs: number }[];
+}
+
+/** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */
+export interface KeyBackOff {
+  readonly keyName: string;
+  readonly blockedUntilMono: number;
+  readonly throttledUntilMono: number;
+  readonly throttleLengthMs: number;
 }
 
 export interface AttemptClose {

@@ -2,16 +2,8 @@ import { keyFingerprint } from '../../core/order/reference.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import type { AttemptClaim, AttemptClose } from './attempt.ts';
+import type { AttemptClaim, AttemptClose, KeyBackOff } from './attempt.ts';
 import { updatePausesOfKeys } from './pauses.ts';
-
-/** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */
-export interface KeyBackOff {
-  readonly keyName: string;
-  readonly blockedUntilMono: number;
-  readonly throttledUntilMono: number;
-  readonly throttleLengthMs: number;
-}
 
 export interface KeysInUse {
   readonly keys: readonly { readonly name: string; readonly value: string }[];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeyBackOff } from '../../../src/store/submission/budget.ts';
+import type { KeyBackOff } from '../../../src/store/submission/attempt.ts';
 import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { rows } from '../../support/operator.ts';
 

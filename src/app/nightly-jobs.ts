@@ -5,7 +5,7 @@ import { repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import { removeOldResults } from '../results/old-results.ts';
-import type { ShredCursor, ShredProgress, ShredRequest } from '../store/sealing/code-retention.ts';
+import type { ShredCursor, ShredProgress, ShredRequest } from '../store/sealing/codes.ts';
 import type { Store } from '../store/store.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
 import type { PartDeps, WorkerParts } from './worker-deps.ts';

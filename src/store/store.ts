@@ -8,10 +8,8 @@ import { Intake } from './intake/intake.ts';
 import { Operator } from './operator/operator.ts';
 import { OutboxReader } from './read/outbox-reader.ts';
 import { Results } from './results/results.ts';
-import { checkSealKeys } from './sealing/check-seal-keys.ts';
-import { CodeReads } from './sealing/code-reads.ts';
-import { CodeRetention } from './sealing/code-retention.ts';
-import { Sealing } from './sealing/sealing.ts';
+import { CodeReads, CodeRetention } from './sealing/codes.ts';
+import { checkSealKeys, Sealing } from './sealing/sealing.ts';
 import {
   fileIdentity,
   inTransaction,
@@ -22,10 +20,9 @@ import {
 } from './sqlite/database.ts';
 import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace, requireReserve, sizeOf } from './sqlite/disk-errors.ts';
 import { countNewEntries } from './sqlite/entry-counts.ts';
-import { checkStamp } from './sqlite/meta.ts';
+import { checkStamp, makeDatabaseIdOnce, readProgress } from './sqlite/meta.ts';
 import { migrate } from './sqlite/schema.ts';
 import type { Outbox, ResultSink } from './sqlite/outbox.ts';
-import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';

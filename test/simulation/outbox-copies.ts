@@ -1,6 +1,6 @@
 import type { ProgressPort, ProgressReading } from '../../src/app/progress-file.ts';
 import type { OutboxProgress } from '../../src/core/outbox-progress.ts';
-import { readProgress } from '../../src/store/sqlite/progress.ts';
+import { readProgress } from '../../src/store/sqlite/meta.ts';
 import type { SimDisk } from './sim-disk.ts';
 
 /** A copy of the outbox, and the progress file, which no copy brings back. */

@@ -1,6 +1,6 @@
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { isoOf, stateCountsFrom } from '../sqlite/rows.ts';
+import { isoOf } from '../sqlite/rows.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 import { findOrders } from './find-orders.ts';
 import { whereOf } from './page.ts';
@@ -148,5 +148,5 @@ function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
 export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
   return selectSummaries(database)
     .all(JSON.stringify(idsOf(database, filter)))
-    .map((summary) => ({ ...summary, states: stateCountsFrom(summary.states) }));
+    .map((summary) => ({ ...summary, states: JSON.parse(summary.states) }));
 }

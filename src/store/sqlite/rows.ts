@@ -155,8 +155,3 @@ export function textsFrom(text: string): Readonly<Record<string, string>> {
   const texts: Record<string, string> = JSON.parse(text);
   return texts;
 }
-
-export function stateCountsFrom(text: string): Partial<Record<EntryState, number>> {
-  const counts: Partial<Record<EntryState, number>> = JSON.parse(text);
-  return counts;
-}

@@ -5,8 +5,7 @@ import type { EntryState } from '../../core/entry/states.ts';
 import type { OutboxProgress } from '../../core/outbox-progress.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import { readMeta, writeMeta } from '../sqlite/meta.ts';
-import { makeDatabaseId } from '../sqlite/progress.ts';
+import { makeDatabaseId, readMeta, writeMeta } from '../sqlite/meta.ts';
 import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
 
 /*

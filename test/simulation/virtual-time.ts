@@ -14,10 +14,10 @@ function comesBefore(a: TimedEvent, b: TimedEvent): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.tie < b.tie);
 }
 
-/** Resolves when all microtasks have run; the worker's promises use nothing slower. */
+/** Resolves when nothing is left to run at this time: all microtasks, and the ticks in which a stream passes data on. */
 function quiescence(): Promise<void> {
   return new Promise((resolve) => {
-    process.nextTick(resolve);
+    setImmediate(resolve);
   });
 }
 

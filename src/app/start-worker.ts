@@ -43,7 +43,7 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** The parts in the order in which they stop. A part stops before those that it uses. */
+/** The parts in the order in which they stop: first who asks for work, then who takes it in, then who does it, last the outbox. */
 const stopOrder = [
   'run file',
   'alerts',

@@ -47,8 +47,8 @@ function readOrRetry(load: () => LoadedConfig): LoadedConfig {
 }
 
 /**
- * What a reload changes: the keys that the schema marks as live, and nothing else names them. `reload.ts` of `app` puts the
- * configuration that results into use. A change of another key needs a restart: the value in use stays, and every reload
+ * What a reload changes: the keys that the schema marks as live, without those of sections that are kept as a whole.
+ * `reload.ts` of `app` puts the configuration that results into use, part by part. A change of another key needs a restart: the value in use stays, and every reload
  * until then names the key.
  */
 export function planReload(running: ConfigInUse, next: ConfigInUse): ConfigInUse & Omit<ReloadReport, 'warnings'> {

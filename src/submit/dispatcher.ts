@@ -45,8 +45,8 @@ function shares(
 }
 
 /**
- * Claims due entries, one at a time, as the budget allows: first those with an unknown outcome, then those that wait, then
- * new ones. Intake only notifies it. Every claim is on disk, with its attempt and its slots, before the call is made.
+ * Claims due entries, one at a time, as the budget allows: lookups and sends by turns, and the sources by turns. Intake only
+ * notifies it. Every claim is on disk, with its attempt and its slots, before the call is made.
  */
 export class Dispatcher {
   readonly #deps: AttemptDeps;
@@ -128,7 +128,7 @@ export class Dispatcher {
     if (recovered > 0)
       logger.warn(
         { recovered },
-        'calls were in flight when the worker stopped: they are looked up before anything is sent',
+        'calls were in flight when the worker stopped: each is looked up before its entry is sent again',
       );
     await store.submission.adoptConnector(this.#deps.wholesale.connectorHash());
     await pauses.refresh();

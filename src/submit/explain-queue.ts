@@ -265,7 +265,7 @@ function whyNothingIsDue(entry: QueuedEntry): string | null {
     case 'needs_review':
       return `it needs review${why}`;
     case 'held':
-      return `a person holds it${why}`;
+      return `it is held${why}`;
     default:
       return null;
   }

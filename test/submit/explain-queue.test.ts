@@ -274,7 +274,7 @@ describe('why an entry is not sent', () => {
     });
     expect(explainedEntry(waiting)).toMatchObject({ reasons: [`it is due at ${at(5)}`], starts_at: at(5) });
     await decide(waiting, { action: 'hold' });
-    expect(explainedEntry(waiting).reasons).toEqual(['a person holds it: asked by the shop']);
+    expect(explainedEntry(waiting).reasons).toEqual(['it is held: asked by the shop']);
     await decide(waiting, { action: 'cancel' });
     expect(explainedEntry(waiting).reasons).toEqual(['it is cancelled, which is final']);
     const { newReference } = await decide(waiting, { action: 'reorder', confirm: waiting });

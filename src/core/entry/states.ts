@@ -13,7 +13,7 @@ export const entryStates = [
   'refunded', // final, and a success of the API: the money is back (Spec 7)
   'rejected', // final: a definite rejection, with its code and message
   'expired', // final: its deadline passed before it was sent, or before a call that surely did not arrive could be repeated
-  'cancelled', // final: cancelled by a person before it was ever sent
+  'cancelled', // final: cancelled by a person or the shop while nothing was charged
   'needs_review', // a person must decide, with the evidence and the actions that are allowed
   'held', // kept from being sent by a person, or by the state of the shop's order; goes back to where it was
 ] as const;

@@ -34,7 +34,7 @@ VOLUME /data /orders
 RUN install -d -o node -g node node_modules/.cache
 ENV NODE_ENV=production
 USER node
-RUN cd /tmp && node /app/bin/order-sync.js demo --once > demo.log && node /app/bin/order-sync.js version && rm -rf demo.log data
+RUN cd /tmp && node /app/bin/order-sync.js demo --once > demo.log && node /app/bin/order-sync.js --version && rm -rf demo.log data
 # Whoever takes over the worker must not be able to change what the next start runs.
 USER root
 RUN chown -R root:root node_modules/.cache && chmod -R a-w node_modules/.cache

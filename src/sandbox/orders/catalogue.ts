@@ -136,7 +136,10 @@ function minorPrices(written: Record<string, string>): Prices {
 /** The stock that the catalogue answer shows for a product that never runs out. */
 const unlimitedStock = 100_000;
 
-/** How many of each product are left, and which plans are on sale. */
+/**
+ * How many of each product are left, and which plans are on sale.
+ * @internal
+ */
 export class Stock {
   readonly #database: Database;
   readonly #sql;

@@ -15,7 +15,10 @@ export type Code = {
 
 const threeYearsMs = 3 * 365 * 86_400_000;
 
-/** The codes of gift card and software orders. */
+/**
+ * The codes of gift card and software orders.
+ * @internal
+ */
 export class Codes {
   readonly #seed: number;
   readonly #insert;

@@ -1,13 +1,54 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
+import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
 import { folderSinkName } from '../store/results/due-results.ts';
+import { fileIdentity } from '../store/sqlite/database.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { progressFile, progressFilePath, type ProgressPort } from './progress-file.ts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+/** A command that works while no worker runs holds the outbox; so does a worker that is stopping. */
+const inUseWithinMs = 10_000;
+const inUseRetryMs = 100;
+
+/**
+ * Opens the outbox for a worker, as its only writer: waits for a while where another process holds it.
+ * @throws OrderSyncError DATABASE_LOCKED when it still does, or when the worker is asked to stop meanwhile;
+ *   DATABASE_REPLACED when a backup was restored meanwhile, because that command has not begun the after-loss mode yet
+ */
+export async function openForWorker(
+  { config, clock, logger, stopping }: WorkerDeps,
+  minFreeBytes: () => number,
+): Promise<OpenedOutbox> {
+  const path = config.databasePath;
+  const untilMono = clock.monoMs() + inUseWithinMs;
+  const file = fileIdentity(path);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const opened = openOutbox(config, config.init, minFreeBytes);
+      if (tries === 1 || fileIdentity(path) === file) return opened;
+      await opened.store.close();
+      throw new OrderSyncError('DATABASE_REPLACED', `${path} was replaced while the worker waited for it`, {
+        hint: 'start the worker again when the command that restores it has ended',
+      });
+    } catch (error) {
+      if (!hasCode(error, 'DATABASE_LOCKED') || clock.monoMs() >= untilMono || stopping?.aborted === true) throw error;
+      const details = { database: path, wait_s: inUseWithinMs / 1000 };
+      if (tries === 1) logger.warn(details, 'the outbox is in use by a command or another worker: waiting for it');
+    }
+    await clock.sleep(inUseRetryMs, stopping);
+  }
+}
+
+interface OpenedOutbox {
+  readonly store: Store;
+  readonly file: ProgressPort;
+}
 
 /**
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
@@ -18,7 +59,7 @@ export function openOutbox(
   config: Config,
   init: Config['init'],
   minFreeBytes = () => config.disk.minFreeBytes,
-): { store: Store; file: ProgressPort } {
+): OpenedOutbox {
   const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
   if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const namespace = {

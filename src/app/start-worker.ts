@@ -22,7 +22,7 @@ import { requireFolders } from './installed-folders.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
 import { nightlyJobs } from './nightly-jobs.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
-import { openOutbox } from './open-outbox.ts';
+import { openForWorker } from './open-outbox.ts';
 import type { ProgressKeeper } from './progress-file.ts';
 import { buildReloader, type ConfigReloader } from './reload.ts';
 import { Upkeep } from './upkeep.ts';
@@ -136,7 +136,7 @@ interface OpenOutbox {
 async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): Promise<OpenOutbox> {
   const { config, version, logger, clock } = deps;
   const minFreeBytes = (): number => current.config.disk.minFreeBytes;
-  const opened = openOutbox(config, config.init, minFreeBytes);
+  const opened = await openForWorker(deps, minFreeBytes);
   const { store } = opened;
   await life.push('store', () => store.close());
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')

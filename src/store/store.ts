@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
@@ -11,6 +12,7 @@ import { Results } from './results/results.ts';
 import { CodeReads, CodeRetention } from './sealing/codes.ts';
 import { checkSealKeys, Sealing } from './sealing/sealing.ts';
 import {
+  checkFileSystem,
   fileIdentity,
   inTransaction,
   openDatabase,
@@ -25,7 +27,7 @@ import { migrate } from './sqlite/schema.ts';
 import type { Outbox, ResultSink } from './sqlite/outbox.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
-import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
+import { takeWriterLock, writerLockPath, type WriterLock } from './sqlite/writer-lock.ts';
 import { Storefronts } from './storefronts/storefronts.ts';
 import { Submission } from './submission/submission.ts';
 import { StoredTimes } from './time/stored-times.ts';
@@ -158,8 +160,9 @@ export function openStore(options: StoreOptions): Store {
   let database: Sqlite | null = null;
   let lock: WriterLock | null = null;
   try {
+    lock = lockBeforeOpening(options);
     database = openDatabase(options.path, options.init);
-    lock = takeWriterLock(options.path);
+    lock ??= takeWriterLock(options.path);
     migrate(database);
     checkStamp(database, options);
     const opened = database;
@@ -175,4 +178,14 @@ export function openStore(options: StoreOptions): Store {
     lock?.release();
     throw isDiskFailure(error) || isOutOfSpace(error) ? diskError(error, options.path) : error;
   }
+}
+
+/**
+ * Taken before the database is opened, because a restore, which holds the lock, puts another file in its place. Null where
+ * there never was a database: its folder may be an unmounted volume.
+ */
+function lockBeforeOpening({ path }: StoreOptions): WriterLock | null {
+  if (!existsSync(path) && !existsSync(writerLockPath(path))) return null;
+  checkFileSystem(dirname(path));
+  return takeWriterLock(path);
 }

@@ -126,16 +126,6 @@ describe('a worker that gets a stop signal', () => {
     expect(performance.now() - asked).toBeLessThan(9000);
   });
 
-  it('is the only worker of its outbox: a second one says so and exits 5', async () => {
-    installation = await Installation.open();
-    const first = installation.start();
-    await first.started();
-    const second = installation.start();
-    expect(await second.exited()).toBe(5);
-    expect(second.stderr).toContain('Another worker holds the outbox');
-    expect(await first.end('SIGTERM')).toBe(0);
-  });
-
   it('has written results that only their owner can read', async () => {
     installation = await Installation.open();
     installation.drop('a.ndjson', `${order(1)}\n`);

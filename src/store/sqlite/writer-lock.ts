@@ -10,9 +10,11 @@ export interface WriterLock {
   release(): void;
 }
 
+export const writerLockPath = (databasePath: string): string => `${databasePath}-lock`;
+
 /** @throws OrderSyncError DATABASE_LOCKED when another process holds the lock */
 export function takeWriterLock(databasePath: string): WriterLock {
-  const path = `${databasePath}-lock`;
+  const path = writerLockPath(databasePath);
   // SQLite would let every user read it. Its journal gets the same mode.
   closeSync(openSync(path, 'a', 0o600));
   const side = new SqliteDatabase(path, { timeout: 0 });

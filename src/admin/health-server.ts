@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
@@ -22,7 +21,9 @@ export interface HealthCheck {
 }
 
 /** Commands such as a read-back may take minutes. */
-const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs: 3_600_000 };
+const answerMs = 3_600_000;
+/** The probes and commands of this machine come from one address: it is never shut out. */
+const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs, shutsOut: false };
 
 interface HealthServerOptions {
   readonly host: string;
@@ -135,14 +136,10 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   const refusals = new RefusalCounts(options.clock, options.logger);
   const guard = new ConnectionGuard(connectionLimits, options.clock, (because) => refusals.count(because));
   const answer = getRequestListener(healthRoutes(options).fetch);
-  const server = createServer(
-    { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 },
-    (incoming, outgoing) => {
-      // It never rejects, so nobody needs to wait for it.
-      if (guard.admits(incoming, outgoing)) void answer(incoming, outgoing);
-    },
-  );
-  guard.attach(server);
+  const server = guard.createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (incoming, outgoing) => {
+    // It never rejects, so nobody needs to wait for it.
+    void answer(incoming, outgoing);
+  });
   const hint = 'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?';
   const address = await listen(server, options, hint);
   return {

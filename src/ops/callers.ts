@@ -74,6 +74,8 @@ export function secretDigest(text: string): Buffer {
 
 /** So many wrong tokens of one address are answered at once, and then one a second. */
 const wrongTokens = { perMinute: 60, burst: 20 };
+/** So many characters have 128 bits in base64: nobody finds such a token by trying. */
+const unguessableLength = 22;
 /** Of so many addresses is anything remembered; the count begins anew with more. */
 const mostAddresses = 10_000;
 /** With more, each proves itself again. */
@@ -81,7 +83,7 @@ const mostProven = 10_000;
 const countedForMs = 3_600_000;
 
 /**
- * Slows down who tries tokens, for each address, and says so in the log. A caller that showed its token at this address before
+ * Slows down who tries tokens, for each address, and says so in the log. A caller that shows a long token, or showed its token at this address before,
  * is never slowed down: many may share the address of a proxy.
  */
 export class FailedTokens {
@@ -104,7 +106,8 @@ export class FailedTokens {
    * next one is, whether it is right or wrong: the answer must not tell.
    * @param caller the name of the caller whose token it is; null: it is wrong
    */
-  judge(remoteAddress: string | undefined, caller: string | null): number {
+  judge(remoteAddress: string | undefined, sent: string, caller: string | null): number {
+    if (caller !== null && sent.length >= unguessableLength) return 0;
     const address = callerAddress(remoteAddress ?? '');
     const proof = `${address} ${caller ?? ''}`;
     if (caller !== null && this.#proven.has(proof)) return 0;

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 import { callerAddress } from './callers.ts';
@@ -9,6 +9,8 @@ export interface ConnectionLimits {
   readonly connectionsPerAddress: number;
   /** From the start of a request until its answer has left, in ms. */
   readonly answerMs: number;
+  /** Whether an address is shut out for a while that opens many connections to abuse each of them. */
+  readonly shutsOut: boolean;
 }
 
 /** Why a connection was closed before its caller expected it. */
@@ -27,6 +29,14 @@ interface Connection {
   answer: ServerResponse | null;
 }
 
+/** An address of which connections were abused: since when they are counted, and how long it is shut out. In ms. */
+interface Abuser {
+  readonly sinceMs: number;
+  readonly count: number;
+  readonly shutOutUntilMs: number;
+  readonly shutOutForMs: number;
+}
+
 /** So many bytes of a connection are read at once: Node makes requests of all of them, also of those after the one that ended it. */
 const partBytes = 1024;
 /** So many bytes of a request may wait for their reader, and so often this is checked, in ms. */
@@ -36,6 +46,11 @@ const unreadAgainMs = 50;
 const provenForMs = 600_000;
 /** So many addresses are remembered, of each kind. */
 const mostAddresses = 1000;
+/** With more headers a request costs milliseconds to read. */
+const mostHeaders = 100;
+/** An address is shut out when so many of its connections were abused within so many ms: few are those of one caller of a proxy. */
+const mostAbuses = 100;
+const abusesWithinMs = 10_000;
 /** An address is shut out for the first time, and at most, for so long, in ms. */
 const shortestShutOutMs = 10_000;
 const longestShutOutMs = 600_000;
@@ -47,7 +62,7 @@ const abuses: readonly ClosedBecause[] = ['pipelined', 'tiny_parts', 'answer_not
  * who he is is closed for the new one, else the oldest one of the address that has the most: held connections keep nobody
  * out. A quarter of the places is left to addresses from which a request was authenticated in the last ten minutes. A
  * connection has one request at a time, and a caller that does not read its answer is cut off. An address from which nobody
- * proved himself is then shut out for a while, with all of its connections.
+ * proved himself, and that opens many connections to do so, is shut out for a while.
  */
 export class ConnectionGuard {
   readonly #limits: ConnectionLimits;
@@ -59,8 +74,8 @@ export class ConnectionGuard {
   readonly #strangers = new Set<Socket>();
   /** When a request from an address was last authenticated, in ms of the monotonic clock; the longest ago first. */
   readonly #provenAddresses = new Map<string, number>();
-  /** The addresses that are, or were, shut out; the one that was so the longest ago first. */
-  readonly #shutOut = new Map<string, { readonly untilMs: number; readonly forMs: number }>();
+  /** Addresses whose connections were abused; the one that was so the longest ago first. */
+  readonly #abusers = new Map<string, Abuser>();
 
   /** @param onClosed called for each connection that is closed by a limit */
   constructor(limits: ConnectionLimits, clock: Clock, onClosed: (because: ClosedBecause) => void) {
@@ -69,13 +84,23 @@ export class ConnectionGuard {
     this.#onClosed = onClosed;
   }
 
-  /** Guards the connections that the server accepts from now on. */
-  attach(server: Server): void {
+  /**
+   * A server whose answers all pass this guard. Node itself would answer a request without `Host`, or with an unknown
+   * `Expect`, as often as it comes, into memory.
+   */
+  createServer(options: ServerOptions, answer: (incoming: IncomingMessage, outgoing: ServerResponse) => void): Server {
+    const guarded = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+      if (this.#admits(incoming, outgoing)) answer(incoming, outgoing);
+    };
+    const server = createServer({ maxHeaderSize: 16_384, ...options, requireHostHeader: false }, guarded);
+    server.maxHeadersCount = mostHeaders;
+    server.on('checkExpectation', guarded);
     server.on('connection', (socket) => this.#opened(socket));
+    return server;
   }
 
-  /** Whether the request is to be answered: false when an earlier one of its connection has no answer yet. Call it first. */
-  admits(incoming: IncomingMessage, answer: ServerResponse): boolean {
+  /** Whether the request is to be answered: false when an earlier one of its connection has no answer yet. */
+  #admits(incoming: IncomingMessage, answer: ServerResponse): boolean {
     const { socket } = incoming;
     const connection = this.#connections.get(socket);
     if (connection === undefined || socket.destroyed) return false;
@@ -96,7 +121,7 @@ export class ConnectionGuard {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
     remember(this.#provenAddresses, connection.address, this.#clock.monoMs());
-    this.#shutOut.delete(connection.address);
+    this.#abusers.delete(connection.address);
     this.#strangers.delete(socket);
   }
 
@@ -107,7 +132,7 @@ export class ConnectionGuard {
 
   #opened(socket: Socket): void {
     const address = callerAddress(socket.remoteAddress ?? '');
-    if ((this.#shutOut.get(address)?.untilMs ?? 0) > this.#clock.monoMs()) {
+    if ((this.#abusers.get(address)?.shutOutUntilMs ?? 0) > this.#clock.monoMs()) {
       socket.destroy();
       this.#onClosed('shut_out');
       return;
@@ -156,13 +181,16 @@ export class ConnectionGuard {
     return provenAtMs !== undefined && this.#clock.monoMs() - provenAtMs < provenForMs;
   }
 
-  #shutOutStranger(address: string): void {
-    if (this.#isProvenAddress(address)) return;
-    const before = this.#shutOut.get(address);
+  /** Counts a connection that was abused; shuts its address out where those are many. */
+  #recordAbuse(address: string): void {
+    if (!this.#limits.shutsOut || this.#isProvenAddress(address)) return;
     const nowMs = this.#clock.monoMs();
-    if (before !== undefined && before.untilMs > nowMs) return;
-    const forMs = Math.min(longestShutOutMs, (before?.forMs ?? shortestShutOutMs / 2) * 2);
-    remember(this.#shutOut, address, { untilMs: nowMs + forMs, forMs });
+    const before = this.#abusers.get(address) ?? { sinceMs: nowMs, count: 0, shutOutUntilMs: 0, shutOutForMs: 0 };
+    const isRecent = nowMs - before.sinceMs < abusesWithinMs;
+    const abuser = { ...before, sinceMs: isRecent ? before.sinceMs : nowMs, count: isRecent ? before.count + 1 : 1 };
+    if (abuser.count < mostAbuses) return remember(this.#abusers, address, abuser);
+    const forMs = Math.min(longestShutOutMs, before.shutOutForMs * 2 || shortestShutOutMs);
+    remember(this.#abusers, address, { ...abuser, count: 0, shutOutUntilMs: nowMs + forMs, shutOutForMs: forMs });
     for (const socket of this.#ofAddress.get(address) ?? []) this.#close(socket, 'shut_out');
   }
 
@@ -173,7 +201,7 @@ export class ConnectionGuard {
     this.#forget(socket, connection.address);
     socket.destroy();
     this.#onClosed(because);
-    if (abuses.includes(because)) this.#shutOutStranger(connection.address);
+    if (abuses.includes(because)) this.#recordAbuse(connection.address);
   }
 
   #forget(socket: Socket, address: string): void {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConnectionGuard, type ClosedBecause, type ConnectionLimits } from '../../src/ops/connection-guard.ts';
@@ -18,16 +18,13 @@ async function guarded(limits: Partial<ConnectionLimits> = {}, answer = answers)
   const closed: ClosedBecause[] = [];
   const clock = new HandClock();
   const guard = new ConnectionGuard(
-    { connections: 8, connectionsPerAddress: 8, answerMs: 60_000, ...limits },
+    { connections: 8, connectionsPerAddress: 8, answerMs: 60_000, shutsOut: true, ...limits },
     clock,
     (because) => closed.push(because),
   );
   let requests = 0;
-  const server = createServer((incoming, outgoing) => {
-    requests += 1;
-    if (guard.admits(incoming, outgoing)) answer(incoming, outgoing, guard);
-  });
-  guard.attach(server);
+  const server = guard.createServer({}, (incoming, outgoing) => answer(incoming, outgoing, guard));
+  server.prependListener('request', () => (requests += 1));
   const address = await listen(server, { host: '127.0.0.1', port: 0 }, '');
   const port = Number(address.split(':').at(-1));
   const sockets: Socket[] = [];
@@ -116,26 +113,73 @@ describe('too many connections', () => {
 });
 
 describe('a connection', () => {
-  it('has one request at a time: who sends the next one too early is cut off, and shut out for a while', async () => {
-    const { clock, dial, closed } = await guarded({}, () => undefined);
-    const [socket, neighbour, other] = [await dial(), await dial(), await dial('127.0.0.3')];
-    const ends = [once(socket, 'close'), once(neighbour, 'close')];
+  it('has one request at a time: who sends the next one too early is cut off, alone', async () => {
+    const { dial, closed } = await guarded({}, () => undefined);
+    const [socket, neighbour] = [await dial(), await dial()];
+    const end = once(socket, 'close');
     socket.write(get('/').repeat(5));
-    await Promise.all(ends);
-    expect(closed).toEqual(['pipelined', 'shut_out']);
-    await once(await dial(), 'close');
-    expect(closed).toEqual(['pipelined', 'shut_out', 'shut_out']);
-    expect(other.destroyed).toBe(false);
-    clock.now = 10_000;
-    const later = await dial();
-    const end = once(later, 'close');
-    later.write(get('/').repeat(2));
     await end;
-    // The second time lasts longer.
-    clock.now = 25_000;
-    await once(await dial(), 'close');
-    clock.now = 30_000;
+    expect(closed).toEqual(['pipelined']);
     expect((await dial()).destroyed).toBe(false);
+    expect(neighbour.destroyed).toBe(false);
+  });
+
+  /** Opens connections one after the other, each of which is cut off. */
+  async function abuse(dial: () => Promise<Socket>, count: number): Promise<void> {
+    for (let opened = 0; opened < count; opened += 1) {
+      const socket = await dial();
+      const end = once(socket, 'close');
+      socket.write(get('/').repeat(2));
+      await end;
+    }
+  }
+
+  it('of an address that opened a hundred to abuse them is not accepted for a while, then for twice as long', async () => {
+    const { clock, dial, closed } = await guarded({}, () => undefined);
+    await abuse(dial, 99);
+    clock.now = 10_000;
+    await abuse(dial, 99);
+    const [neighbour, other] = [await dial(), await dial('127.0.0.3')];
+    const end = once(neighbour, 'close');
+    await abuse(dial, 1);
+    await end;
+    expect(closed.slice(-2)).toEqual(['pipelined', 'shut_out']);
+    await once(await dial(), 'close');
+    expect(other.destroyed).toBe(false);
+    clock.now = 20_000;
+    await abuse(dial, 100);
+    clock.now = 39_999;
+    await once(await dial(), 'close');
+    clock.now = 40_000;
+    expect((await dial()).destroyed).toBe(false);
+  });
+
+  it('of the own machine is never shut out where commands and probes share the address', async () => {
+    const { dial, closed } = await guarded({ shutsOut: false }, () => undefined);
+    await abuse(dial, 101);
+    expect(new Set(closed)).toEqual(new Set(['pipelined']));
+    expect((await dial()).destroyed).toBe(false);
+  });
+
+  it.each(['GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\nexpect: a\r\n\r\n'])(
+    'has one request at a time also where Node would answer itself: %j',
+    async (request) => {
+      const { dial, closed, requests } = await guarded({}, () => undefined);
+      const socket = await dial();
+      const end = once(socket, 'close');
+      socket.write(request.repeat(1000));
+      await end;
+      expect(closed).toEqual(['pipelined']);
+      expect(requests()).toBeLessThan(100);
+    },
+  );
+
+  it('with more than a hundred headers is refused before they are read', async () => {
+    const { dial } = await guarded();
+    const socket = await dial();
+    const answered = once(socket, 'data');
+    socket.write(`GET / HTTP/1.1\r\nhost: x\r\n${'a: b\r\n'.repeat(200)}\r\n`);
+    expect(String(await answered)).toContain('431');
   });
 
   it('is read in small parts: few requests are made of what comes after the one that ended it', async () => {

@@ -120,11 +120,11 @@ export class PageAccess {
     return isKnown ? { name: token.name, role: token.role, csrf: session.csrf } : null;
   }
 
-  /** Signs a visitor with a right token in. Wrong ones are slowed down for each address, right ones among them, too. */
+  /** Signs a visitor with a right token in. Wrong ones are slowed down for each address, and short right ones among them. */
   signIn(context: Context<PageEnv>, sent: string): SignIn {
     const { remoteAddress } = context.env.incoming.socket;
     const owner = ownerOfToken(knownTokens(this.#settings().tokens), sent);
-    const waitMs = this.#failedTokens.judge(remoteAddress, owner?.name ?? null);
+    const waitMs = this.#failedTokens.judge(remoteAddress, sent, owner?.name ?? null);
     if (owner === null || waitMs > 0) return { ok: false, waitMs };
     this.#endSession(context);
     const id = this.#sessions.begin(owner.name, digestOf(sent));

@@ -81,7 +81,7 @@ export class Admission {
     if (authorization === undefined) return null;
     const sent = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization)?.[1];
     const found = sent === undefined ? null : ownerOfToken(this.#tokens, sent);
-    const waitMs = this.#limits.failedTokens.judge(env.incoming.socket.remoteAddress, found?.name ?? null);
+    const waitMs = this.#limits.failedTokens.judge(env.incoming.socket.remoteAddress, sent ?? '', found?.name ?? null);
     if (waitMs > 0) throw tooOften('Too many wrong tokens came from this address; this one was not checked.', waitMs);
     if (found === null) throw unauthorized('The bearer token is not known.');
     const { name, sources, scopes } = found;

@@ -35,8 +35,10 @@ export class CallerLimits {
     const answerMs = requestMs + waitS * 1000 + readingMs;
     this.refusals = new RefusalCounts(clock, logger);
     this.failedTokens = new FailedTokens(clock, logger);
-    this.guard = new ConnectionGuard({ connections, connectionsPerAddress, answerMs }, clock, (because) =>
-      this.refusals.count(because),
+    this.guard = new ConnectionGuard(
+      { connections, connectionsPerAddress, answerMs, shutsOut: true },
+      clock,
+      (because) => this.refusals.count(because),
     );
     this.#unverified = new BodyBytes(limits.unverifiedBytes);
     this.#verified = new BodyBytes(limits.verifiedBytes);

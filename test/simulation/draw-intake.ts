@@ -77,7 +77,6 @@ function drawFile(random: SeededRandom, batch: OrderBatch, number: number): File
     lines: withMistakes(random, lines, number),
     atMs: batch.atMs,
     style: random.pick('renamed', 'renamed', 'in_place', 'late'),
-    marker: random.pick('empty', 'full', 'full', 'full', 'wrong'),
     againAtMs: batch.againAtMs,
   };
 }
@@ -93,7 +92,6 @@ function changedFile(random: SeededRandom, file: FilePlan, latestMs: number): Fi
     name: `changed-${file.name}`,
     lines: [{ line, mistake: 'none' }],
     atMs: random.int(0, latestMs),
-    marker: 'full',
     format,
   };
 }

@@ -20,8 +20,6 @@ export interface FilePlan {
    * `late`: as `in_place`, with pauses in which it seems to be complete.
    */
   readonly style: 'renamed' | 'in_place' | 'late';
-  /** What the marker says, where files have one. */
-  readonly marker: 'empty' | 'full' | 'wrong';
   /** When the same file is uploaded again. */
   readonly againAtMs: readonly number[];
 }

@@ -68,16 +68,6 @@ export const mutantsOfIntake: readonly Mutant[] = [
     changes: [['  await rename(draft, path);\n  await syncFolder(dirname(path));', '  await rename(draft, path);']],
   },
   {
-    name: 'a marker is not compared with its file',
-    file: ingest,
-    changes: [
-      [
-        "if (config.ready === 'done_file') await checkMarker(",
-        "if (config.ready !== 'stable' && name === '') await checkMarker(",
-      ],
-    ],
-  },
-  {
     name: 'what a slow writer adds to an archived file is not noticed',
     file: 'intake/folder/finish-file.ts',
     changes: [['signature !== null && signature !== file.signature', 'signature !== null && signature === null']],

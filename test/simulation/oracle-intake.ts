@@ -83,8 +83,6 @@ export class IntakeOracle {
     const { plan } = upload;
     const reports = this.#reportsOf(plan.name);
     const whole = reports.some(({ code }) => code !== 'lines_not_accepted');
-    if (plan.marker === 'wrong' && this.#options.plan.ready === 'done_file' && !whole)
-      this.#violate('I24', `${plan.name} differs from its marker, and its sender is not told`);
     for (const sent of plan.lines) {
       const { line, mistake } = sent;
       const isReported = whole || reports.some(({ lines }) => lines?.some((it) => isAbout(it, line)) === true);

@@ -267,7 +267,6 @@ export const scenarios: readonly Scenario[] = [
             ],
             atMs: 10,
             style: 'renamed',
-            marker: 'empty',
             againAtMs: [],
           },
         ],

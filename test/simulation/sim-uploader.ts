@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { FilePlan, IntakePlan, SentLine } from './intake-plan.ts';
 import { documentOf, type Pieces } from './order-documents.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -131,7 +130,7 @@ export class SimUploader {
     } else yield* this.#writePieces(upload, path);
     yield this.#soon();
     this.#files.syncFolder(inbox);
-    if (this.#plan.ready === 'done_file') yield* this.#writeMarker(plan, text);
+    if (this.#plan.ready === 'done_file') yield* this.#writeMarker(plan);
   }
 
   *#writePieces(upload: Upload, path: string): Generator<number, void> {
@@ -148,12 +147,9 @@ export class SimUploader {
     this.#files.syncFile(file);
   }
 
-  *#writeMarker({ name, marker, lines }: FilePlan, text: string): Generator<number, void> {
-    const hash = (of: string): string => createHash('sha256').update(of).digest('hex');
-    const full = JSON.stringify({ sha256: hash(marker === 'wrong' ? `${text} ` : text), rows: lines.length });
+  *#writeMarker({ name }: FilePlan): Generator<number, void> {
     yield this.#soon();
     const file = this.#files.create(`${inbox}/${name}.done`, false);
-    this.#files.write(file, Buffer.from(marker === 'empty' ? '' : full));
     yield this.#soon();
     this.#files.syncFile(file);
     this.#files.syncFolder(inbox);

@@ -7,11 +7,11 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { checkDocument, tooLarge } from '../../intake/orders/check-document.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
-import type { OrderFormat } from '../../intake/orders/parse-options.ts';
 import { parseOrders } from '../../intake/orders/parse-orders.ts';
-import type { LineRejection, CheckedLine } from '../../intake/orders/checked-line.ts';
-import type { ParseLimits } from '../../intake/orders/settings.ts';
+import type { CheckedLine } from '../../intake/orders/check-line.ts';
+import type { OrderFormat, ParseLimits } from '../../intake/orders/settings.ts';
 import { withSkuRules } from '../../intake/orders/sku-source.ts';
+import type { NewRejection } from '../../store/intake/rejections.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
@@ -69,7 +69,7 @@ async function readLines(
   const skus = skuMap === null ? null : new SkuFile(skuMap, clock, loggerFor(config, stderr, 'silent')).current();
   const options = { source, currency, limits, columns, skus };
   const lines: Line[] = [];
-  const rejections: LineRejection[] = [];
+  const rejections: NewRejection[] = [];
   try {
     // It is read twice, as in the watched folder: rows say what they mean only together with the others of their order.
     const parts = await partsOf(file === '-' ? process.stdin : createReadStream(file), limits);
@@ -114,7 +114,7 @@ async function partsOf(content: AsyncIterable<Uint8Array>, limits: ParseLimits):
   return parts;
 }
 
-function mistake({ lineNumber, orderId, lineId, field, rule, value }: LineRejection): string {
+function mistake({ lineNumber, orderId, lineId, field, rule, value }: NewRejection): string {
   const where = [
     lineNumber === null ? null : `line ${lineNumber}`,
     orderId === null ? null : `order ${orderId}`,

@@ -51,10 +51,8 @@ export function documentReport(file: { id: string; name: string }, error: Docume
     message: error.message,
     line: error.line,
     byte: error.byte,
-    ...(error.mistakes.length < 2
-      ? {}
-      : { mistakes: error.mistakes, mistakes_not_shown: error.mistakeCount - error.mistakes.length }),
-    next_step: error.hint ?? 'Correct the file and send it again.',
+    ...(error.mistakes.length < 2 ? {} : { mistakes: error.mistakes }),
+    next_step: error.hint,
   });
 }
 

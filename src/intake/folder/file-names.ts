@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { safeFileName } from '../../core/order/order-file-names.ts';
-import type { OrderFormat } from '../orders/parse-options.ts';
+import type { OrderFormat } from '../orders/settings.ts';
 
 const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
 export const markerSuffix = '.done';

@@ -84,12 +84,14 @@ export async function* readPrefix(handle: FileHandle, size: number): AsyncGenera
   }
 }
 
-/** Opens a regular file, uses it and closes it; null when there is none. */
-export async function useRegularFile<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T | null> {
+/** The SHA-256 of a regular file, in hexadecimal; null when there is none. */
+export async function contentHash(path: string): Promise<string | null> {
   try {
     const handle = await openRegularFile(path);
     try {
-      return await use(handle);
+      const hash = createHash('sha256');
+      for await (const piece of readPrefix(handle, Number.MAX_SAFE_INTEGER)) hash.update(piece);
+      return hash.digest('hex');
     } finally {
       await handle.close();
     }
@@ -97,15 +99,6 @@ export async function useRegularFile<T>(path: string, use: (handle: FileHandle) 
     if (hasErrno(error, 'ENOENT')) return null;
     throw error;
   }
-}
-
-/** The SHA-256 of a file, in hexadecimal; null when there is none. */
-export async function contentHash(path: string): Promise<string | null> {
-  return await useRegularFile(path, async (handle) => {
-    const hash = createHash('sha256');
-    for await (const piece of readPrefix(handle, Number.MAX_SAFE_INTEGER)) hash.update(piece);
-    return hash.digest('hex');
-  });
 }
 
 /**

@@ -5,13 +5,12 @@ import type { SkuMap } from '../../core/order/sku.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
-import type { CheckedLine } from '../orders/checked-line.ts';
+import type { CheckedLine } from '../orders/check-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
-import type { OrderFormat } from '../orders/parse-options.ts';
+import type { OrderFormat } from '../orders/settings.ts';
 import { parseOrders } from '../orders/parse-orders.ts';
 import type { ClaimedFile } from './claim-file.ts';
-import { checkMarker } from './done-marker.ts';
 import { withSkuRules } from '../orders/sku-source.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno, openRegularFile, readPrefix, signatureAt, signatureOf } from './filesystem.ts';
@@ -71,9 +70,7 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     const { source, currency, limits, columns } = config;
     // One version of the SKU map for both readings of the file.
     const options = { source, currency, limits, columns, skus: context.skus?.current() ?? null };
-    const summary = await checkDocument(readPrefix(handle, sizeBytes), format, options);
-    if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, summary);
-    const { sha256, counted, delimiter } = summary;
+    const { sha256, counted, delimiter } = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);
     const isComplete = await acceptLines(context, { fileId: id, delimiter }, checkedLines, options.skus);
     if (!isComplete) {

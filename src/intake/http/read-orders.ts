@@ -1,8 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/accept-request.ts';
-import { isObject } from '../orders/check-line.ts';
 import { type FoundOrder, checkOrder, problemOf } from '../orders/check-order.ts';
-import { type Problem, shownValue } from '../orders/checked-line.ts';
+import { isObject, type Problem, shownValue } from '../orders/check-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
 import { JsonSyntaxError, jsonPointer, parseStrictJson, type StrictJson } from '../orders/strict-json.ts';
@@ -59,7 +58,7 @@ function readLines(
     // Each line of an order has the problems of the order itself, too: they are kept once.
     else for (const problem of checked.problems) problems.add(problem);
   }
-  return [...Array.from(problems, mistakeOf), ...repeatedLines(order)];
+  return Array.from(problems, mistakeOf);
 }
 
 /** Reads a body with the strict JSON reader. Throws Refusal when it is not JSON in UTF-8. */
@@ -133,24 +132,6 @@ function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<strin
   if (first !== undefined) return [mistake];
   seen.set(key, mistake.pointer);
   return [];
-}
-
-/** Two lines with one id would be bought as one, without a message about the other. */
-function repeatedLines({ value, path }: FoundOrder): DocumentMistake[] {
-  if (!isObject(value) || !Array.isArray(value['lines'])) return [];
-  const seen = new Map<string, number>();
-  const mistakes: DocumentMistake[] = [];
-  for (const [index, line] of (value['lines'] as unknown[]).entries()) {
-    const id = isObject(line) ? line['line_id'] : undefined;
-    if (typeof id !== 'string') continue;
-    const first = seen.get(id);
-    if (first === undefined) seen.set(id, index);
-    else {
-      const detail = `is also the line_id of line ${first + 1} of this order: give each line its own`;
-      mistakes.push(mistakeAt([...path, 'lines', index, 'line_id'], 'duplicate_line', detail, id));
-    }
-  }
-  return mistakes;
 }
 
 function mistakeOf({ field, code, rule, value }: Problem): DocumentMistake {

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { orderLimits } from '../../core/order/order-request.ts';
-import { cellOf, orderKeyOf } from './check-row.ts';
-import type { CsvHeader } from './csv-columns.ts';
+import { cellOf, type CountedOrders, orderKeyOf } from './check-row.ts';
 import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
 import { emptyDocument, ndjsonLines, noOrders, readJsonDocument } from './json-document.ts';
-import { MistakenDocument } from './mistaken-document.ts';
-import { type CountedOrders, nothingCounted, type OrderFormat, type ParseOptions } from './parse-options.ts';
-import type { ParseLimits } from './settings.ts';
+import type { OrderFormat, ParseLimits, ParseOptions } from './settings.ts';
 import { utf8Pieces } from './utf8-text.ts';
+
+const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set() };
 
 /** The facts of a document that was read to its end and is complete. */
 export interface DocumentSummary {
@@ -16,7 +15,6 @@ export interface DocumentSummary {
   readonly sizeBytes: number;
   /** Order lines, including those that `parseOrders` will reject. */
   readonly rows: number;
-  /** Orders of a CSV document that `parseOrders` needs to know about. */
   readonly counted: CountedOrders;
   /** The separator of a CSV document; null: it is none. */
   readonly delimiter: string | null;
@@ -64,51 +62,25 @@ async function countCsv(
   options: ParseOptions,
   endsWithNewline: () => boolean,
 ): Promise<Counted> {
-  const { limits } = options;
-  const orders = new OrderCounts();
-  const mistaken = new MistakenDocument(options);
+  const orders = new Map<string, { rows: number; lacksLineId: boolean }>();
   let rows = 0;
   let last: CsvRow | null = null;
-  let delimiter: string | null = null;
-  try {
-    const onHeader = (header: CsvHeader, found: string): void => {
-      delimiter = found;
-      mistaken.begin(header);
-    };
-    for await (const some of csvRows(utf8Pieces(parts), options, onHeader)) {
-      rows = countedRows(rows + some.length, limits);
-      for (const row of some) {
-        orders.add(row, options.source);
-        mistaken.check(row);
-      }
-      last = some.at(-1) ?? last;
+  for await (const some of csvRows(utf8Pieces(parts), options)) {
+    rows = countedRows(rows + some.length, options.limits);
+    for (const row of some) {
+      const key = orderKeyOf(row, options.source);
+      const order = orders.get(key) ?? { rows: 0, lacksLineId: false };
+      const lacksLineId = order.lacksLineId || cellOf(row, 'line_id') === undefined;
+      orders.set(key, { rows: order.rows + 1, lacksLineId });
     }
-    if (last !== null && !endsWithNewline() && mayBeCutOff(last)) throw truncatedTail(last.lineNumber);
-  } catch (error) {
-    throw (error instanceof DocumentError ? mistaken.rejection(error) : null) ?? error;
+    last = some.at(-1) ?? last;
   }
-  const rejection = mistaken.rejection(null);
-  if (rejection !== null) throw rejection;
-  return { rows, counted: orders.counted(), delimiter };
-}
-
-/** Counts the rows of each order. */
-class OrderCounts {
-  readonly #orders = new Map<string, { rows: number; lacksLineId: boolean }>();
-
-  add(row: CsvRow, defaultSource: string): void {
-    const key = orderKeyOf(row, defaultSource);
-    const { rows, lacksLineId } = this.#orders.get(key) ?? { rows: 0, lacksLineId: false };
-    this.#orders.set(key, { rows: rows + 1, lacksLineId: lacksLineId || cellOf(row, 'line_id') === undefined });
-  }
-
-  counted(): CountedOrders {
-    const orders = [...this.#orders];
-    return {
-      oversized: new Set(orders.flatMap(([key, { rows }]) => (rows > orderLimits.linesPerRequest ? [key] : []))),
-      severalRows: new Set(orders.flatMap(([key, { rows, lacksLineId }]) => (rows > 1 && lacksLineId ? [key] : []))),
-    };
-  }
+  if (last !== null && !endsWithNewline() && mayBeCutOff(last)) throw truncatedTail(last.lineNumber);
+  const keysWhere = (is: (order: { rows: number; lacksLineId: boolean }) => boolean): ReadonlySet<string> =>
+    new Set([...orders].flatMap(([key, order]) => (is(order) ? [key] : [])));
+  const oversized = keysWhere((order) => order.rows > orderLimits.linesPerRequest);
+  const severalRows = keysWhere((order) => order.rows > 1 && order.lacksLineId);
+  return { rows, counted: { oversized, severalRows }, delimiter: last?.header.delimiter ?? null };
 }
 
 /** A last row without a newline that is not whole, or whose last known cell is empty: that would change what is bought. */

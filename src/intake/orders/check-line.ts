@@ -1,16 +1,37 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { nearestName } from '../../core/nearest-name.ts';
 import { type Operation, operations } from '../../core/order/purchase.ts';
 import {
   type AcceptableLine,
   currencyRule,
+  joinLine,
+  lineIdSchema,
   type OrderDefaults,
   type OrderHead,
-  joinLine,
   orderHeadSchema,
+  orderIdSchema,
   orderLineSchema,
+  sourceSchema,
 } from '../../core/order/order-request.ts';
-import { addProblems, type Problem, shownValue } from './checked-line.ts';
+import type { NewRejection } from '../../store/intake/rejections.ts';
+
+/** The result of checking one line of a document. */
+export type CheckedLine =
+  | { readonly kind: 'line'; readonly line: AcceptableLine & { readonly lineNumber: number } }
+  /** `rule` of the rejection names all problems, as far as they fit. */
+  | { readonly kind: 'rejection'; readonly rejection: NewRejection; readonly problems: readonly Problem[] };
+
+/** One thing that is wrong with a line or with the head of its order. */
+export interface Problem {
+  readonly code: string;
+  /** A JSON pointer, or the name of a column. */
+  readonly field: string | null;
+  readonly rule: string;
+  readonly value: string | null;
+}
+
+/** The identity of a line, as far as it can be read. */
+export type LineIdentity = Pick<NewRejection, 'lineNumber' | 'source' | 'orderId' | 'lineId' | 'product'>;
 
 /** Names the field at a path within a line or a head as the sender knows it: by a JSON pointer or a column. */
 export type FieldNames = (path: readonly PropertyKey[]) => string;
@@ -19,13 +40,7 @@ export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: Problem[] };
 
-const headFields = ['source', 'order_id', 'currency', 'not_after', 'metadata', 'lines'];
-const lineFields: Readonly<Record<string, readonly string[]>> = {
-  gift_card_order: ['line_id', 'type', 'variant', 'quantity', 'currency', 'extra'],
-  esim_order: ['line_id', 'type', 'plan', 'quantity', 'days', 'currency', 'extra'],
-  esim_topup: ['line_id', 'type', 'iccid', 'plan', 'days', 'currency', 'extra'],
-  esim_cancel: ['line_id', 'type', 'iccid', 'extra'],
-};
+const headFields = [...Object.keys(orderHeadSchema.shape), 'lines'];
 
 /** Stands for a head with problems, so that the lines of its order are checked, too: the sender sees all problems at once. */
 // XXX is the code of ISO 4217 for "no currency".
@@ -80,8 +95,8 @@ export function impliedType(line: Readonly<Record<string, unknown>>): Operation 
 
 function problemsOfLine(issues: readonly z.core.$ZodIssue[], value: unknown, nameOf: FieldNames): Problem[] {
   const type = isObject(value) && typeof value['type'] === 'string' ? value['type'] : '';
-  const known = Object.hasOwn(lineFields, type) ? (lineFields[type] ?? []) : [];
-  return problemsOf(issues, value, known, type, nameOf);
+  const fields = orderLineSchema.options.find(({ shape }) => shape.type.value === type)?.shape ?? {};
+  return problemsOf(issues, value, Object.keys(fields), type, nameOf);
 }
 
 function missingCurrency(rule: string, nameOf: FieldNames): Problem {
@@ -102,6 +117,7 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
+/** Unknown fields come first: a mistyped name explains why a required field is missing. */
 function problemsOf(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -112,38 +128,21 @@ function problemsOf(
   const unknown: Problem[] = [];
   const others: Problem[] = [];
   for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') {
+    const found = valueAt(value, issue.path);
+    if (issue.code !== 'unrecognized_keys')
+      others.push({ ...ruleOf(issue, found), field: nameOf(issue.path), value: shownValue(found) });
+    else
       for (const [index, key] of issue.keys.entries()) {
         // There may be thousands of unknown fields: only the first few get a suggestion.
-        const suggestion = index < 5 ? didYouMean(key, known) : '';
-        unknown.push({
-          code: 'unknown_field',
-          field: nameOf([...issue.path, key]),
-          rule: `is not a field of ${kind}${suggestion}`,
-          value: shownValue(valueAt(value, [...issue.path, key])),
-        });
+        const rule = `is not a field of ${kind}${index < 5 ? didYouMean(key, known) : ''}`;
+        const path = [...issue.path, key];
+        unknown.push({ code: 'unknown_field', field: nameOf(path), rule, value: shownValue(valueAt(value, path)) });
       }
-    } else {
-      const found = valueAt(value, issue.path);
-      others.push({
-        code: found === undefined ? 'missing_field' : codeOf(issue, found),
-        field: nameOf(issue.path),
-        rule: ruleOf(issue, found),
-        value: shownValue(found),
-      });
-    }
   }
-  // Unknown fields first: a mistyped name explains why a required field is missing.
   return [...unknown, ...others];
 }
 
 const spreadsheetNumber = /^\d(?:[.,]\d+)?E\+?\d+$/i;
-
-function codeOf(issue: z.core.$ZodIssue, found: unknown): string {
-  if (issue.path.at(-1) === 'iccid' && typeof found === 'string' && spreadsheetNumber.test(found))
-    return 'iccid_mangled';
-  return 'invalid_field';
-}
 
 const typeNames: Readonly<Record<string, string>> = {
   int: 'a whole number',
@@ -154,26 +153,32 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 /** The rule that a value breaks, as the end of a sentence that begins with the field. */
-function ruleOf(issue: z.core.$ZodIssue, found: unknown): string {
+function ruleOf(issue: z.core.$ZodIssue, found: unknown): Pick<Problem, 'code' | 'rule'> {
+  if (found === undefined) return { code: 'missing_field', rule: 'is required' };
+  if (issue.path.at(-1) === 'iccid' && typeof found === 'string' && spreadsheetNumber.test(found)) {
+    const rule = 'was turned into a number by a spreadsheet and has lost digits: make the column text and export again';
+    return { code: 'iccid_mangled', rule };
+  }
+  return { code: 'invalid_field', rule: ruleOfInvalid(issue, found) };
+}
+
+function ruleOfInvalid(issue: z.core.$ZodIssue, found: unknown): string {
   if (issue.path.length === 0) return 'must be an object';
-  if (codeOf(issue, found) === 'iccid_mangled') {
-    return 'was turned into a number by a spreadsheet and has lost digits: make the column text and export again';
+  switch (issue.code) {
+    case 'invalid_union':
+      if (issue.path[0] !== 'type') return 'must be a JSON value';
+      return `must be one of ${operations.join(', ')}${typeof found === 'string' ? didYouMean(found, operations) : ''}`;
+    case 'invalid_type':
+      if (!issue.message.startsWith('Invalid input')) return issue.message;
+      return `must be ${typeNames[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return bound('at least', issue.minimum, issue.origin);
+    case 'too_big':
+      return bound('at most', issue.maximum, issue.origin);
+    default:
+      if (issue.code !== 'invalid_format' || issue.format !== 'datetime') return issue.message;
+      return 'must be a date and time with a zone, for example "2026-12-01T00:00:00Z"';
   }
-  if (found === undefined) return 'is required';
-  if (issue.code === 'invalid_union') {
-    if (issue.path[0] !== 'type') return 'must be a JSON value';
-    return `must be one of ${operations.join(', ')}${typeof found === 'string' ? didYouMean(found, operations) : ''}`;
-  }
-  if (issue.code === 'invalid_type') {
-    if (!issue.message.startsWith('Invalid input')) return issue.message;
-    return `must be ${typeNames[issue.expected] ?? issue.expected}`;
-  }
-  if (issue.code === 'too_small') return bound('at least', issue.minimum, issue.origin);
-  if (issue.code === 'too_big') return bound('at most', issue.maximum, issue.origin);
-  if (issue.code === 'invalid_format' && issue.format === 'datetime') {
-    return 'must be a date and time with a zone, for example "2026-12-01T00:00:00Z"';
-  }
-  return issue.message;
 }
 
 /** A suggestion as the end of a sentence; empty when no known name is similar. */
@@ -184,4 +189,81 @@ function didYouMean(name: string, known: readonly string[]): string {
 
 function bound(word: string, limit: number | bigint, origin: string): string {
   return origin === 'string' ? `must have ${word} ${limit} characters` : `must be ${word} ${limit}`;
+}
+
+const valueLimit = 64;
+const ruleLimit = 1000;
+
+/** Cuts text that comes from outside and may be as long as a document. */
+function shortened<T extends string | null>(text: T, limit: number): T | string {
+  return text === null || text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
+}
+
+/** A wrong value as short text: enough to find it in the file, never a full copy. */
+export function shownValue(value: unknown): string | null {
+  if (value === undefined) return null;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return shortened(text, valueLimit);
+}
+
+/**
+ * The identity of a rejected line. An id that breaks its own rule becomes null: it names no order, and must not become the
+ * name of a folder or a file; and the corrected line has another one.
+ */
+export function identityOf(
+  read: { source: unknown; orderId: unknown; lineId: unknown; product: unknown },
+  lineNumber: number,
+  defaultSource: string,
+): LineIdentity {
+  return {
+    lineNumber,
+    source: validOrNull(sourceSchema, read.source === undefined ? defaultSource : read.source),
+    orderId: validOrNull(orderIdSchema, read.orderId),
+    lineId: validOrNull(lineIdSchema, read.lineId),
+    product: validOrNull(productSchema, read.product),
+  };
+}
+
+const productSchema = z.string().min(1).max(128);
+const validOrNull = (schema: z.ZodType<string>, value: unknown): string | null => schema.safeParse(value).data ?? null;
+
+/** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */
+export function addProblems(problems: Problem[], more: readonly Problem[]): void {
+  const known = new Set(problems.map(({ field }) => field));
+  for (const problem of more) if (!known.has(problem.field)) problems.push(problem);
+}
+
+/** The identity of something in which no order can be read. */
+export const unidentified = (lineNumber: number): LineIdentity => ({
+  lineNumber,
+  source: null,
+  orderId: null,
+  lineId: null,
+  product: null,
+});
+
+/** Makes one rejection of all problems of a line: the first one in full, the others named after it. */
+export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): CheckedLine {
+  const [first, ...others] = problems;
+  if (first === undefined) throw new RangeError('a rejection needs a problem');
+  let rule = first.rule;
+  for (const [index, other] of others.entries()) {
+    const named = `${shortened(other.field, 100) ?? 'line'} ${other.rule}`;
+    if (rule.length + named.length > ruleLimit - 50) {
+      rule += `; and ${others.length - index} more`;
+      break;
+    }
+    rule += `${index === 0 ? '; also: ' : '; '}${named}`;
+  }
+  return {
+    kind: 'rejection',
+    rejection: {
+      ...identity,
+      code: first.code,
+      field: shortened(first.field, 200),
+      rule: shortened(rule, ruleLimit),
+      value: first.value,
+    },
+    problems,
+  };
 }

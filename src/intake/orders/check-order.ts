@@ -1,14 +1,18 @@
 import { type OrderDefaults, orderLimits } from '../../core/order/order-request.ts';
-import { checkHead, checkLine, isObject, placeholderHead } from './check-line.ts';
 import {
   addProblems,
   type CheckedLine,
+  checkHead,
+  checkLine,
+  identityOf,
+  isObject,
   type LineIdentity,
+  placeholderHead,
   type Problem,
   rejectionOf,
-  identityOf,
   shownValue,
-} from './checked-line.ts';
+  unidentified,
+} from './check-line.ts';
 import { type JsonFinding, jsonPointer } from './strict-json.ts';
 
 /** An order object that was read from JSON, with its place. */
@@ -24,15 +28,14 @@ export interface FoundOrder {
 
 /**
  * Checks the lines of one order, each for itself. A problem of the order itself rejects each of its lines, and is the first
- * of their problems.
+ * of their problems. A line whose id another line has is rejected: the outbox would take it for a repetition of the other.
  */
 export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generator<CheckedLine> {
   const { value, path } = order;
   if (!isObject(value)) {
-    const lineNumber = order.lineNumberOf(value);
-    const identity = { lineNumber, source: null, orderId: null, lineId: null, product: null };
     const rule = 'must be an order: an object with order_id and lines';
-    yield rejectionOf(identity, [{ code: 'not_an_order', field: jsonPointer(path), rule, value: shownValue(value) }]);
+    const problem = { code: 'not_an_order', field: jsonPointer(path), rule, value: shownValue(value) };
+    yield rejectionOf(unidentified(order.lineNumberOf(value)), [problem]);
     return;
   }
   const { lines, ...head } = value;
@@ -41,7 +44,7 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
     const read = { source: head['source'], orderId: head['order_id'], lineId, product: variant ?? plan ?? iccid };
     return identityOf(read, order.lineNumberOf(isObject(line) ? line : value), defaults.source);
   };
-  const findings = findingsIn(order);
+  const findings = order.findings.filter((finding) => path.every((part, index) => finding.path[index] === part));
   const problems = findings.filter((finding) => lineIndexOf(finding, path.length) === null).map(problemOf);
   const checkedHead = checkHead(head, (at) => jsonPointer([...path, ...at]));
   if (!checkedHead.ok) addProblems(problems, checkedHead.problems);
@@ -51,23 +54,26 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
     return;
   }
   const joinedHead = checkedHead.ok ? checkedHead.value : placeholderHead(head);
+  const ids = new Map<string, number>();
   for (const [index, line] of (lines as unknown[]).entries()) {
-    const lineNumber = order.lineNumberOf(isObject(line) ? line : value);
     const nameOf = (at: readonly PropertyKey[]): string => jsonPointer([...path, 'lines', index, ...at]);
     const checked = checkLine(joinedHead, line, nameOf, defaults);
     const inLine = findings.filter((finding) => lineIndexOf(finding, path.length) === index);
-    if (checked.ok && problems.length + inLine.length === 0) {
-      yield { kind: 'line', line: { ...checked.value, lineNumber } };
-      continue;
-    }
     const found = [...problems, ...inLine.map(problemOf)];
     if (!checked.ok) addProblems(found, checked.problems);
+    else if (found.length === 0) {
+      const { lineId } = checked.value;
+      const first = ids.get(lineId);
+      if (first === undefined) {
+        ids.set(lineId, index);
+        yield { kind: 'line', line: { ...checked.value, lineNumber: order.lineNumberOf(line) } };
+        continue;
+      }
+      const rule = `is also the line_id of line ${first + 1} of this order: give each purchase its own line_id`;
+      found.push({ code: 'duplicate_line', field: nameOf(['line_id']), rule, value: shownValue(lineId) });
+    }
     yield rejectionOf(identify(line), found);
   }
-}
-
-function findingsIn({ findings, path }: FoundOrder): readonly JsonFinding[] {
-  return findings.filter((finding) => path.every((part, index) => finding.path[index] === part));
 }
 
 /** The index of the line that contains a finding, in an order whose own place has `depth` parts; null: no line. */

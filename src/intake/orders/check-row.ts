@@ -2,27 +2,32 @@ import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
 import { isWithoutFormula } from '../../core/result/csv-result.ts';
 import { productOfSku, type SkuMap } from '../../core/order/sku.ts';
 import {
+  addProblems,
   type Checked,
-  type FieldNames,
+  type CheckedLine,
   checkHead,
   checkLine,
+  type FieldNames,
+  identityOf,
   impliedType,
   isObject,
-  placeholderHead,
-} from './check-line.ts';
-import {
-  addProblems,
-  type CheckedLine,
   type LineIdentity,
+  placeholderHead,
   type Problem,
   rejectionOf,
-  identityOf,
   shownValue,
-} from './checked-line.ts';
+} from './check-line.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
-import type { CountedOrders, ParseOptions } from './parse-options.ts';
-import type { CsvColumn } from './settings.ts';
+import type { CsvColumn, ParseOptions } from './settings.ts';
 import { withSku } from './sku-source.ts';
+
+/** Orders of a CSV document that `parseOrders` needs to know about. */
+export interface CountedOrders {
+  /** With more lines than an order may have. */
+  readonly oversized: ReadonlySet<string>;
+  /** With several rows, of which at least one has no line id. */
+  readonly severalRows: ReadonlySet<string>;
+}
 
 /** Rows with the same key are lines of one order, also where only some of them name the source that the others have. */
 export function orderKeyOf(row: CsvRow, defaultSource: string): string {
@@ -75,10 +80,11 @@ export class RowChecker {
     if (checked.ok && problems.length === 0) return { kind: 'line', line: { ...checked.value, lineNumber } };
     // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
     const known = problems.some(({ code }) => code === 'unknown_sku') ? header.nameOf(['type']) : null;
-    if (!checked.ok) {
-      const others = checked.problems.filter(({ field }) => field !== known);
-      addProblems(problems, others);
-    }
+    if (!checked.ok)
+      addProblems(
+        problems,
+        checked.problems.filter(({ field }) => field !== known),
+      );
     return rejected(problems);
   }
 
@@ -113,12 +119,8 @@ export function cellOf(row: CsvRow, column: CsvColumn): string | undefined {
 }
 
 function filledCells(row: CsvRow, columns: readonly CsvColumn[]): Record<string, unknown> {
-  const filled: Record<string, unknown> = {};
-  for (const column of columns) {
-    const cell = cellOf(row, column);
-    if (cell !== undefined) filled[column] = cell;
-  }
-  return filled;
+  const cells = columns.map((column) => [column, cellOf(row, column)] as const);
+  return Object.fromEntries(cells.filter(([, cell]) => cell !== undefined));
 }
 
 function addUnnamedCells(row: CsvRow, problems: Problem[]): void {

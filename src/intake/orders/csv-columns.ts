@@ -1,12 +1,12 @@
 import { isCsvResultColumn } from '../../core/result/csv-result.ts';
 import { nearestName } from '../../core/nearest-name.ts';
-import { DocumentError, type DocumentErrorCode, type DocumentMistake } from './document-error.ts';
+import { DocumentError, type DocumentMistake } from './document-error.ts';
 import type { FieldNames } from './check-line.ts';
-import type { ParseOptions } from './parse-options.ts';
-import { type CsvColumn, csvColumns } from './settings.ts';
+import { type CsvColumn, csvColumns, type ParseOptions } from './settings.ts';
 
 export interface CsvHeader {
   readonly width: number;
+  readonly delimiter: string;
   /** The index of each known column. */
   readonly known: ReadonlyMap<CsvColumn, number>;
   /** Columns that are carried through to the result; not those that a CSV result adds, which may have codes in them. */
@@ -15,32 +15,30 @@ export interface CsvHeader {
   readonly unnamed: readonly number[];
   /** Names a field by the shop's name for its column. */
   readonly nameOf: FieldNames;
-  /** With any mistake the document is rejected. Then `known` has the columns that were probably meant, too. */
-  readonly mistakes: readonly HeaderMistake[];
-}
-
-export interface HeaderMistake extends DocumentMistake {
-  readonly line: number;
-  readonly code: DocumentErrorCode;
-  readonly hint: string;
 }
 
 /** The configuration of CSV files, as far as their header depends on it. */
 type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency'>;
 
 /**
- * Finds the columns of a header, and every mistake in it. Names are compared without case, spaces, underscores and hyphens.
- * Throws DocumentError when there are too many columns to look at.
+ * Finds the columns of a header. Names are compared without case, spaces, underscores and hyphens. Throws DocumentError with
+ * every mistake in the header.
  */
-export function readCsvHeader(cells: readonly string[], rules: ColumnRules, line: number): CsvHeader {
+export function readCsvHeader(
+  cells: readonly string[],
+  rules: ColumnRules,
+  { line, delimiter }: { line: number; delimiter: string },
+): CsvHeader {
   const names = cells.map((cell) => cell.trim());
   if (names.length > columnLimit) {
     const message = `The header names ${names.length} columns; at most ${columnLimit} are allowed.`;
     throw new DocumentError('too_many_columns', message, { line, hint: 'Export fewer columns.' });
   }
-  const found = new FoundColumns(names, rules, line);
+  const found = new FoundColumns(names, rules);
+  if (found.mistakes.length > 0) throw mistakenHeader(found.mistakes, line);
   return {
     width: cells.length,
+    delimiter,
     known: found.known,
     extra: names.flatMap((name, index) =>
       name === '' || found.isKnown(index) || isCsvResultColumn(name) ? [] : [{ name, index }],
@@ -50,33 +48,20 @@ export function readCsvHeader(cells: readonly string[], rules: ColumnRules, line
       const column = csvColumns.find((known) => known === path[0]);
       return column === undefined ? String(path.at(-1) ?? '') : nameIn(rules, column);
     },
-    mistakes: found.mistakes,
   };
 }
 
 /** A message is one line of a log; all mistakes are listed beside it. */
 const messageLimit = 260;
 
-/** The rejection of a document for the mistakes of its header, with those that were found after it. */
-export function mistakenHeader(
-  mistakes: readonly HeaderMistake[],
-  more: readonly DocumentMistake[],
-  mistakeCount: number,
-): DocumentError {
-  const [first] = mistakes;
-  if (first === undefined) throw new RangeError('a header with mistakes has at least one');
+function mistakenHeader(mistakes: readonly HeaderMistake[], line: number): DocumentError {
   const all = mistakes.map(({ message }) => message).join(' ');
-  const isShort = all.length <= messageLimit;
-  const untold = mistakeCount - (isShort ? mistakes.length : 1);
-  const message = isShort ? all : first.message.slice(0, messageLimit);
-  const others = untold === 0 ? '' : ` There ${untold === 1 ? 'is 1 more mistake' : `are ${untold} more mistakes`}.`;
-  const { line, code, hint: whatToDo } = first;
-  return new DocumentError(code, message + others, {
-    line,
-    hint: whatToDo,
-    mistakes: [...mistakes, ...more],
-    mistakeCount,
-  });
+  const [first = { code: '', message: '', hint }] = mistakes;
+  const more = mistakes.length - 1;
+  const others = ` There ${more === 1 ? 'is 1 more mistake' : `are ${more} more mistakes`}.`;
+  const message = all.length <= messageLimit ? all : first.message.slice(0, messageLimit) + (more === 0 ? '' : others);
+  const listed = mistakes.map((mistake) => ({ line, code: mistake.code, message: mistake.message }));
+  return new DocumentError(first.code, message, { line, hint: first.hint, mistakes: listed });
 }
 
 /** How many of these names are known: by it the separator of a file is found. */
@@ -117,21 +102,21 @@ function knownNames(rules: ColumnRules): ReadonlyMap<string, CsvColumn> {
   return new Map(byUse.map((column) => [plain(nameIn(rules, column)), column]));
 }
 
+type HeaderMistake = Omit<DocumentMistake, 'line'> & { readonly hint: string };
+
 class FoundColumns {
   readonly known = new Map<CsvColumn, number>();
   readonly mistakes: HeaderMistake[] = [];
   readonly #names: readonly string[];
   readonly #rules: ColumnRules;
-  readonly #line: number;
 
-  constructor(names: readonly string[], rules: ColumnRules, line: number) {
+  constructor(names: readonly string[], rules: ColumnRules) {
     this.#names = names;
     this.#rules = rules;
-    this.#line = line;
     const columns = knownNames(rules);
     for (const [index, name] of names.entries()) this.#place(index, columns.get(plain(name)));
     for (const [index, name] of names.entries())
-      if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name)) this.#checkOther(index, columns);
+      if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name)) this.#checkOther(name, index, columns);
     // Then it is no header, and its cells say nothing about one.
     if (this.known.size === 0) this.mistakes.length = 0;
     this.#checkMissing();
@@ -141,8 +126,8 @@ class FoundColumns {
     return [...this.known.values()].includes(index);
   }
 
-  #add(code: HeaderMistake['code'], message: string, whatToDo = hint): void {
-    this.mistakes.push({ line: this.#line, code, message, hint: whatToDo });
+  #add(code: string, message: string, whatToDo = hint): void {
+    this.mistakes.push({ code, message, hint: whatToDo });
   }
 
   #place(index: number, column: CsvColumn | undefined): void {
@@ -158,8 +143,7 @@ class FoundColumns {
   }
 
   /** A mistyped column would otherwise be carried through as an unknown one, and its cells would have no effect. */
-  #checkOther(index: number, columns: ReadonlyMap<string, CsvColumn>): void {
-    const name = this.#names[index] ?? '';
+  #checkOther(name: string, index: number, columns: ReadonlyMap<string, CsvColumn>): void {
     if (columns.has(plain(name))) return;
     if (this.#names.indexOf(name) !== index) {
       this.#add('duplicate_column', `The header names ${shown(name)} twice.`);
@@ -181,12 +165,9 @@ class FoundColumns {
     const meant = this.#meant(name, columns);
     if (meant === undefined) return;
     this.known.set(meant, index);
-    const whatToDo = `Correct the header. If it is another column, set intake.folder.columns to { ${meant}: null }: then it is carried through.`;
-    this.#add(
-      'unknown_column',
-      `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`,
-      whatToDo,
-    );
+    const message = `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`;
+    const orElse = `If it is another column, set intake.folder.columns to { ${meant}: null }: then it is carried through.`;
+    this.#add('unknown_column', message, `Correct the header. ${orElse}`);
   }
 
   #meant(name: string, columns: ReadonlyMap<string, CsvColumn>): CsvColumn | undefined {
@@ -198,19 +179,16 @@ class FoundColumns {
     return nearest === undefined ? undefined : absent.get(nearest);
   }
 
-  /** Only columns without which no row can be bought are missed here: `checkRow` asks for what a row lacks. */
+  /** Only columns without which no row can be bought are missed here: `RowChecker` asks for what a row lacks. */
   #checkMissing(): void {
     const { columns: mapping, skus, currency } = this.#rules;
     const has = (column: CsvColumn): boolean => this.known.has(column);
     const given = csvColumns.filter((column) => typeof mapping[column] === 'string' && !has(column));
-    const missing = given.map((column) => nameIn(this.#rules, column));
+    const missing = given.map((column) => nameIn(this.#rules, column).slice(0, 100));
     if (!has('order_id') && !given.includes('order_id')) missing.push('order_id');
     if (!productColumns.some(has)) {
-      missing.push(
-        skus !== null
-          ? 'a product (variant, plan or sku)'
-          : 'a product (variant or plan; sku needs intake.folder.sku_map)',
-      );
+      const names = skus === null ? 'variant or plan; sku needs intake.folder.sku_map' : 'variant, plan or sku';
+      missing.push(`a product (${names})`);
     }
     // A cancel charges no balance, and the SKU map may name one.
     if (!has('currency') && currency === null && !has('sku') && !has('type') && !given.includes('currency')) {
@@ -221,6 +199,6 @@ class FoundColumns {
     const whatToDo = isPiped
       ? 'The separator seems to be "|": add a first line "sep=|".'
       : 'Add the column, or name it in the configuration under intake.folder.columns.';
-    this.#add('missing_column', `The header lacks ${missing.map((name) => name.slice(0, 100)).join(', ')}.`, whatToDo);
+    this.#add('missing_column', `The header lacks ${missing.join(', ')}.`, whatToDo);
   }
 }

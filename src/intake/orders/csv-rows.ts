@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
+import { Readable, pipeline } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
 import { countKnownNames, type CsvHeader, readCsvHeader } from './csv-columns.ts';
-import { csvRecords } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
-import type { ParseOptions } from './parse-options.ts';
+import type { ParseOptions } from './settings.ts';
 
 export interface CsvRow {
   readonly cells: readonly string[];
@@ -16,12 +17,10 @@ export interface CsvRow {
  * separator is the character that a first line `sep=;` names, else it is found by the header; lines end in LF, CRLF or CR.
  * Rows of empty cells are skipped: spreadsheets leave them behind. Throws DocumentError when quotes or row lengths show that
  * the rows may have been split at the wrong places.
- * @param onHeader called with the header and the separator, before its rows are yielded
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
   options: ParseOptions,
-  onHeader: (header: CsvHeader, delimiter: string) => void,
 ): AsyncGenerator<readonly CsvRow[]> {
   const { delimiter, firstLine, rest } = await readDialect(pieces, options);
   let header: CsvHeader | null = null;
@@ -32,13 +31,11 @@ export async function* csvRows(
       const lineNumber = nextLine;
       nextLine += linesOf(record);
       if (isBlankRecord(record)) continue;
-      if (header === null) {
-        header = readCsvHeader(record, options, lineNumber);
-        onHeader(header, delimiter);
-        continue;
+      if (header === null) header = readCsvHeader(record, options, { line: lineNumber, delimiter });
+      else {
+        rejectSwallowedRows(record, header, lineNumber);
+        rows.push({ cells: record, lineNumber, header });
       }
-      rejectSwallowedRows(record, header, delimiter, lineNumber);
-      rows.push({ cells: record, lineNumber, header });
     }
     if (rows.length > 0) yield rows;
   }
@@ -71,9 +68,9 @@ const hasLineBreak = (cell: string): boolean => cell.includes('\n') || cell.incl
  * Two stray quotes in different rows turn everything between them into one cell, and the rows in it would be lost
  * without a trace. Such a cell contains line breaks and at least as many separators as a row.
  */
-function rejectSwallowedRows(cells: readonly string[], header: CsvHeader, delimiter: string, line: number): void {
-  const hasRows = (cell: string): boolean => hasLineBreak(cell) && cell.split(delimiter).length >= header.width;
-  if (header.width > 1 && cells.some(hasRows)) {
+function rejectSwallowedRows(cells: readonly string[], { width, delimiter }: CsvHeader, line: number): void {
+  const hasRows = (cell: string): boolean => hasLineBreak(cell) && cell.split(delimiter).length >= width;
+  if (width > 1 && cells.some(hasRows)) {
     throw new DocumentError('suspicious_quote', `Line ${line}: a quoted cell seems to contain whole rows.`, {
       line,
       hint: 'Look for a stray quote at that line. Inside a quoted cell, write a quote twice ("").',
@@ -149,4 +146,62 @@ function separatorOf(header: string, options: ParseOptions): string {
     }
   }
   return best.separator;
+}
+
+interface CsvDialect {
+  readonly delimiter: string;
+  /** The number of lines before the first piece. */
+  readonly firstLine: number;
+  /** The longest record. */
+  readonly rowBytes: number;
+}
+
+/** Splits UTF-8 text into records and yields several at a time; lines end in LF, CRLF or CR. Throws DocumentError. */
+export async function* csvRecords(
+  pieces: AsyncIterable<Buffer>,
+  dialect: CsvDialect,
+): AsyncGenerator<readonly (readonly string[])[]> {
+  const parser = parse({
+    columns: false,
+    delimiter: dialect.delimiter,
+    max_record_size: dialect.rowBytes,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+  });
+  // The loop over the parser below throws the error, so the callback ignores it.
+  pipeline(Readable.from(pieces, { objectMode: false }), parser, () => undefined);
+  try {
+    for await (const first of parser as AsyncIterable<string[]>) {
+      // A piece has hundreds of records: to await each of them would cost as much as to parse it.
+      const records = [first];
+      for (let more: unknown = parser.read(); isRecord(more); more = parser.read()) records.push(more);
+      yield records;
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? explained(error, dialect) : error;
+  }
+}
+
+/** csv-parse is configured to return arrays of text; it returns null when no record is ready. */
+const isRecord = (value: unknown): value is string[] => Array.isArray(value);
+
+function explained(error: CsvError, { firstLine, rowBytes }: CsvDialect): DocumentError {
+  const lines: unknown = error['lines'];
+  const line = firstLine + (typeof lines === 'number' ? lines : 1);
+  if (error.code === 'CSV_MAX_RECORD_SIZE') {
+    return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${rowBytes} bytes.`, {
+      line,
+      hint: 'Look for a quote before that line that is never closed.',
+    });
+  }
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
+    return new DocumentError('unclosed_quote', `A quote is opened before line ${line} and never closed.`, {
+      line,
+      hint: 'The file may be cut off: send all of it again. Inside a quoted cell, write a quote twice ("").',
+    });
+  }
+  return new DocumentError('misplaced_quote', `Line ${line}: a quote is not allowed at this place.`, {
+    line,
+    hint: 'Put the whole cell in quotes. Inside a quoted cell, write a quote twice ("").',
+  });
 }

@@ -1,60 +1,49 @@
-import { fingerprintOf, type OrderDefaults } from '../../core/order/order-request.ts';
+import { fingerprintOf } from '../../core/order/order-request.ts';
 import { productOf } from '../../core/order/purchase.ts';
-import { type CheckedLine, rejectionOf, shownValue } from './checked-line.ts';
-import { checkOrder, type FoundOrder } from './check-order.ts';
-import { RowChecker } from './check-row.ts';
-import { type CsvHeader, mistakenHeader } from './csv-columns.ts';
-import { csvRows } from './csv-rows.ts';
+import { type CheckedLine, rejectionOf, shownValue, unidentified } from './check-line.ts';
+import { checkOrder } from './check-order.ts';
+import { type CountedOrders, RowChecker } from './check-row.ts';
+import { type CsvRow, csvRows } from './csv-rows.ts';
 import { ndjsonLines, readJsonDocument, type TextLine } from './json-document.ts';
-import type { CountedOrders, OrderFormat, ParseOptions } from './parse-options.ts';
-import { JsonSyntaxError, jsonPointer, parseStrictJson } from './strict-json.ts';
+import type { OrderFormat, ParseOptions } from './settings.ts';
+import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
 type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 
-/** Whether two lines with one id are the same in everything else: in CSV, one row that was exported twice. */
+/** Whether two lines with one id are the same in everything else: one row that was exported twice. */
 const isSameRow = (one: Line, other: Line): boolean =>
   one.notAfterMs === other.notAfterMs && JSON.stringify(one.extra) === JSON.stringify(other.extra);
 
 /**
- * Finds lines of one order that have the same id and buy the same. The outbox would take the second for a repetition of
- * the first, and it would never be bought. (Lines with one id that buy different things are a conflict, which the outbox
- * finds.) Only the ids of the current order are kept, so a long document needs no memory.
+ * Finds rows of one order that have the same id and buy the same, and are not equal in every cell. The outbox would take the
+ * second for a repetition of the first, and it would never be bought. (Rows with one id that buy different things are a
+ * conflict, which the outbox finds.) Only the ids of the current order are kept, so a long document needs no memory.
  */
-class RepeatedLines {
-  readonly #inRows: boolean;
+class RepeatedRows {
   #last: Line | null = null;
   /** The lines of the current order by id. Most orders have one line, so the map is made for the second. */
   #linesById: Map<string, Line> | null = null;
 
-  /** @param inRows whether the lines are rows of CSV, where two rows that are equal in every cell are one line */
-  constructor({ inRows }: { inRows: boolean }) {
-    this.#inRows = inRows;
-  }
-
-  /** Returns the line, or its rejection when it repeats an earlier line. `fieldOf` names the place of its id. */
-  check(checked: CheckedLine, fieldOf: () => string): CheckedLine {
+  /** Returns the line, or its rejection when it repeats an earlier line. */
+  check(checked: CheckedLine, { header }: CsvRow): CheckedLine {
     if (checked.kind !== 'line') return checked;
     const { line } = checked;
+    const { source, orderId, lineId, lineNumber } = line;
     const last = this.#last;
     this.#last = line;
-    if (last === null || last.orderId !== line.orderId || last.source !== line.source) {
+    if (last === null || last.orderId !== orderId || last.source !== source) {
       this.#linesById = null;
       return checked;
     }
     this.#linesById ??= new Map([[last.lineId, last]]);
-    const first = this.#linesById.get(line.lineId);
-    if (first === undefined) this.#linesById.set(line.lineId, line);
-    if (first === undefined || fingerprintOf(first) !== fingerprintOf(line)) return checked;
-    return this.#inRows && isSameRow(first, line) ? checked : asRepeated(line, first, fieldOf());
+    const first = this.#linesById.get(lineId);
+    if (first === undefined) this.#linesById.set(lineId, line);
+    if (first === undefined || fingerprintOf(first) !== fingerprintOf(line) || isSameRow(first, line)) return checked;
+    const rule = `repeats the line_id of the same purchase on line ${first.lineNumber}: give each purchase its own line_id`;
+    const problem = { code: 'duplicate_line', field: header.nameOf(['line_id']), rule, value: shownValue(lineId) };
+    return rejectionOf({ lineNumber, source, orderId, lineId, product: productOf(line) }, [problem]);
   }
-}
-
-function asRepeated(line: Line, first: Line, field: string): CheckedLine {
-  const { source, orderId, lineId, lineNumber } = line;
-  const rule = `repeats the line_id of the same purchase on line ${first.lineNumber ?? '?'}: give each purchase its own line_id`;
-  const problem = { code: 'duplicate_line', field, rule, value: shownValue(lineId) };
-  return rejectionOf({ lineNumber, source, orderId, lineId, product: productOf(line) }, [problem]);
 }
 
 /**
@@ -69,48 +58,26 @@ export async function* parseOrders(
   counted: CountedOrders,
 ): AsyncGenerator<readonly CheckedLine[]> {
   const { limits } = options;
-  switch (format) {
-    case 'json':
-      for (const order of await readJsonDocument(parts, limits)) yield checkWholeOrder(order, options);
-      return;
-    case 'ndjson':
-      for await (const line of ndjsonLines(utf8Pieces(parts), limits.orderBytes)) {
-        yield checkNdjsonLine(line, options);
-      }
-      return;
-    case 'csv': {
-      const checker = new RowChecker(options, counted);
-      const repeated = new RepeatedLines({ inRows: true });
-      for await (const rows of csvRows(utf8Pieces(parts), options, rejectMistakes))
-        yield rows.map((row) => repeated.check(checker.check(row), () => row.header.nameOf(['line_id'])));
-    }
+  if (format === 'json') {
+    for (const order of await readJsonDocument(parts, limits)) yield [...checkOrder(order, options)];
+  } else if (format === 'ndjson') {
+    for await (const line of ndjsonLines(utf8Pieces(parts), limits.orderBytes)) yield checkNdjsonLine(line, options);
+  } else {
+    const checker = new RowChecker(options, counted);
+    const repeated = new RepeatedRows();
+    for await (const rows of csvRows(utf8Pieces(parts), options))
+      yield rows.map((row) => repeated.check(checker.check(row), row));
   }
 }
 
-/** Throws DocumentError. `checkDocument` has found these mistakes before, and those of the rows, too. */
-function rejectMistakes({ mistakes }: CsvHeader): void {
-  if (mistakes.length > 0) throw mistakenHeader(mistakes, [], mistakes.length);
-}
-
-/** An order may occur twice in a document: it is the same order, sent again. The line ids of one order must differ. */
-function checkWholeOrder(order: FoundOrder, defaults: OrderDefaults): readonly CheckedLine[] {
-  const lines = [...checkOrder(order, defaults)];
-  if (lines.length < 2) return lines;
-  const repeated = new RepeatedLines({ inRows: false });
-  return lines.map((line, index) =>
-    repeated.check(line, () => jsonPointer([...order.path, 'lines', index, 'line_id'])),
-  );
-}
-
 /** A line of NDJSON is one order. A line that is not JSON is rejected alone: the next one is independent of it. */
-function checkNdjsonLine(line: TextLine, options: ParseOptions): readonly CheckedLine[] {
+function checkNdjsonLine({ text, number }: TextLine, options: ParseOptions): readonly CheckedLine[] {
   try {
-    const { value, findings } = parseStrictJson(line.text, options.limits.depth);
-    return checkWholeOrder({ value, findings, path: [], lineNumberOf: () => line.number }, options);
+    const { value, findings } = parseStrictJson(text, options.limits.depth);
+    return [...checkOrder({ value, findings, path: [], lineNumberOf: () => number }, options)];
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const identity = { lineNumber: line.number, source: null, orderId: null, lineId: null, product: null };
     const rule = `is not JSON: column ${error.offset + 1}: ${error.message}`;
-    return [rejectionOf(identity, [{ code: error.code, field: null, rule, value: shownValue(line.text) }])];
+    return [rejectionOf(unidentified(number), [{ code: error.code, field: null, rule, value: shownValue(text) }])];
   }
 }

@@ -1,3 +1,5 @@
+import type { SkuMap } from '../../core/order/sku.ts';
+
 /** The columns of a CSV order file that the worker reads; all others are carried through to the result. */
 export const csvColumns = [
   'order_id',
@@ -22,26 +24,31 @@ export type CsvColumn = (typeof csvColumns)[number];
 export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
 
 /** Limits on everything in a document that can grow. */
-export interface ParseLimits {
+export const defaultParseLimits = {
   /** Bytes of a CSV or NDJSON document, which is read as a stream. */
-  readonly documentBytes: number;
-  /** Bytes of a JSON document, which is held in memory as a whole. */
-  readonly jsonBytes: number;
-  /** Order lines in one document. */
-  readonly rows: number;
-  /** Bytes of one row of a CSV document. */
-  readonly rowBytes: number;
-  /** Bytes of one line of an NDJSON document: a whole order with up to 1,000 lines. */
-  readonly orderBytes: number;
-  /** Levels of nested objects and arrays. */
-  readonly depth: number;
-}
-
-export const defaultParseLimits: ParseLimits = {
   documentBytes: 67_108_864,
+  /** Bytes of a JSON document, which is held in memory as a whole. */
   jsonBytes: 8_388_608,
+  /** Order lines in one document. */
   rows: 50_000,
+  /** Bytes of one row of a CSV document. */
   rowBytes: 65_536,
+  /** Bytes of one line of an NDJSON document: a whole order with up to 1,000 lines. */
   orderBytes: 1_048_576,
+  /** Levels of nested objects and arrays. */
   depth: 16,
 };
+export type ParseLimits = Readonly<typeof defaultParseLimits>;
+
+export type OrderFormat = 'json' | 'ndjson' | 'csv';
+
+export interface ParseOptions {
+  /** The source of orders that name none. */
+  readonly source: string;
+  /** The balance to charge for orders that name none; null: each must name one. */
+  readonly currency: string | null;
+  readonly limits: ParseLimits;
+  readonly columns: ColumnMapping;
+  /** The SKU map of a CSV document; null: a column `sku` is carried through. */
+  readonly skus: SkuMap | null;
+}

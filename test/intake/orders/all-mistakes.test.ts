@@ -39,36 +39,25 @@ describe('all mistakes of a JSON order are told at once', () => {
   });
 });
 
-describe('all mistakes of a CSV file are told at once', () => {
-  it('those of a header and, with the columns that were probably meant, those of the rows', async () => {
+describe('all mistakes of the header of a CSV file are told at once', () => {
+  it('those of its columns, and nothing of the rows is read', async () => {
     const content = 'order_id,varaint,qty,curency\n1,v,0,USD\n2,v,1,dollars\n3,v,1,USD\n';
-    const { error } = await readDocument(content, 'csv');
+    const { error, lines, rejections } = await readDocument(content, 'csv');
+    expect([lines, rejections]).toEqual([[], []]);
     expect(error?.mistakes.map(({ line, code }) => [line, code])).toEqual([
       [1, 'unknown_column'],
       [1, 'unknown_column'],
       [1, 'unknown_column'],
-      [2, 'invalid_field'],
-      [3, 'invalid_field'],
     ]);
-    expect(error?.mistakes.map(({ message }) => message).join(' ')).toMatch(
-      /varaint.*qty.*curency.*quantity must be at least 1.*currency must be three/s,
-    );
+    expect(error?.mistakes.map(({ message }) => message).join(' ')).toMatch(/varaint.*qty.*curency/s);
   });
 
-  it('of a file with thousands, the first hundred and the number of all', async () => {
-    const rows = Array.from({ length: 5000 }, (_, index) => `${index},v,0,USD\n`).join('');
-    const { error } = await readDocument(`order_id,varaint,quantity,currency\n${rows}`, 'csv');
-    expect([error?.mistakes.length, error?.mistakeCount]).toEqual([100, 5001]);
+  it('of a header with hundreds, all of them, and a message that fits into one line of a log', async () => {
+    const header = Array.from({ length: 400 }, (_, index) => `x${index >> 1}`).join(',');
+    const { error } = await readDocument(`order_id,variant,currency,${header}\n1,v,USD\n`, 'csv');
+    expect(error?.mistakes).toHaveLength(200);
+    expect(error?.message).toContain('There are 199 more mistakes.');
     expect(error?.message.length).toBeLessThan(300);
-  });
-
-  it('a damaged end of a file with a mistaken header', async () => {
-    const { error } = await readDocument('order_id,varaint,currency\n1,v,USD\n2,v', 'csv');
-    expect(error?.mistakes.map(({ line, code }) => [line, code])).toEqual([
-      [1, 'unknown_column'],
-      [3, 'wrong_cell_count'],
-      [3, 'truncated_tail'],
-    ]);
   });
 
   it('the report of a rejected file lists them', async () => {
@@ -81,9 +70,7 @@ describe('all mistakes of a CSV file are told at once', () => {
       mistakes: [
         { line: 1, code: 'unknown_column' },
         { line: 1, code: 'unknown_column' },
-        { line: 2, code: 'invalid_field' },
       ],
-      mistakes_not_shown: 0,
     });
     await bench.close();
   });

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvRecords } from '../../../src/intake/orders/csv-records.ts';
+import { csvRecords } from '../../../src/intake/orders/csv-rows.ts';
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { parseLimits } from '../../support/intake-settings.ts';
 

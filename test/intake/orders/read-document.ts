@@ -3,9 +3,9 @@ import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { type DocumentSummary, checkDocument } from '../../../src/intake/orders/check-document.ts';
 import type { ParseLimits } from '../../../src/intake/orders/settings.ts';
 import { parseLimits } from '../../support/intake-settings.ts';
-import type { OrderFormat, ParseOptions } from '../../../src/intake/orders/parse-options.ts';
+import type { OrderFormat, ParseOptions } from '../../../src/intake/orders/settings.ts';
 import { parseOrders } from '../../../src/intake/orders/parse-orders.ts';
-import type { CheckedLine } from '../../../src/intake/orders/checked-line.ts';
+import type { CheckedLine } from '../../../src/intake/orders/check-line.ts';
 
 export type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 export type Refused = Extract<CheckedLine, { kind: 'rejection' }>['rejection'];

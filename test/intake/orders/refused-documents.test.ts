@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DocumentErrorCode } from '../../../src/intake/orders/document-error.ts';
-import type { OrderFormat } from '../../../src/intake/orders/parse-options.ts';
+import type { OrderFormat } from '../../../src/intake/orders/settings.ts';
 import { csvHeader } from '../folder/folder-bench.ts';
 import { type ReadingChanges, readDocument } from './read-document.ts';
 
@@ -19,7 +18,7 @@ interface Case {
   name: string;
   format: OrderFormat;
   content: string | Uint8Array;
-  code: DocumentErrorCode;
+  code: string;
   line?: number;
   says?: RegExp;
   changes?: ReadingChanges;

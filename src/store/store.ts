@@ -24,7 +24,7 @@ import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace, requireReserve, si
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp, makeDatabaseIdOnce, readProgress } from './sqlite/meta.ts';
 import { migrate } from './sqlite/schema.ts';
-import type { Outbox, ResultSink } from './sqlite/outbox.ts';
+import { OutboxSteps, type ResultSink } from './sqlite/outbox.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, writerLockPath, type WriterLock } from './sqlite/writer-lock.ts';
@@ -54,26 +54,25 @@ const endIncarnation = statementOf<[number, number], never>('UPDATE incarnations
  * The outbox in one SQLite file, by role, with this process as its only writer. Each method of a role is a whole business
  * step: one transaction, which is on disk when its promise resolves. A step that fails leaves nothing behind.
  */
-export class Store {
-  readonly intake: Intake;
-  readonly storefronts: Storefronts;
-  readonly submission: Submission;
-  readonly results: Results;
-  readonly operator: Operator;
-  readonly times: StoredTimes;
-  readonly sealing: Sealing;
-  readonly codeReads: CodeReads;
-  readonly codeRetention: CodeRetention;
-  readonly alerts: Alerts;
-  readonly upkeep: UpkeepResults;
-  readonly read: OutboxReader;
+export class Store extends OutboxSteps {
+  readonly intake = new Intake(this.outbox);
+  readonly storefronts = new Storefronts(this.outbox);
+  readonly submission = new Submission(this.outbox);
+  readonly results = new Results(this.outbox);
+  readonly operator = new Operator(this.outbox);
+  readonly times = new StoredTimes(this.outbox);
+  readonly sealing = new Sealing(this.outbox);
+  readonly codeReads = new CodeReads(this.outbox);
+  readonly codeRetention = new CodeRetention(this.outbox);
+  readonly alerts = new Alerts(this.outbox);
+  readonly upkeep = new UpkeepResults(this.outbox);
+  readonly read = new OutboxReader(this.outbox);
   readonly #path: string;
-  readonly #database: Sqlite;
   readonly #lock: WriterLock;
   readonly #identity: string;
 
   constructor(database: Sqlite, lock: WriterLock, keys: SealKeys, options: StoreOptions) {
-    const outbox: Outbox = {
+    super({
       database,
       namespace: options.namespace,
       units: new SealedUnits(keys),
@@ -81,40 +80,28 @@ export class Store {
       requireSpace: () => requireReserve(options.path, options.minFreeBytes?.() ?? 0),
       sinks: options.sinks,
       delaysAreOfThisRun: false,
-    };
+    });
     this.#path = options.path;
-    this.#database = database;
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
-    this.results = new Results(outbox);
-    this.read = new OutboxReader(outbox);
-    this.alerts = new Alerts(database);
-    this.upkeep = new UpkeepResults(database);
-    this.submission = new Submission(outbox);
-    this.intake = new Intake(outbox);
-    this.storefronts = new Storefronts(outbox);
-    this.operator = new Operator(outbox);
-    this.times = new StoredTimes(database);
-    this.sealing = new Sealing(outbox);
-    this.codeReads = new CodeReads(outbox);
-    this.codeRetention = new CodeRetention(outbox);
   }
 
   /** Records a run of the worker; returns its id. */
-  async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {
-    return inTransaction(this.#database, () => Number(insertIncarnation(this.#database).run(run).lastInsertRowid));
-  }
+  readonly beginIncarnation = this.step(
+    ({ database }, run: { bootId: string | null; version: string; nowMs: number }): number =>
+      Number(insertIncarnation(database).run(run).lastInsertRowid),
+  );
 
-  async endIncarnation(id: number, nowMs: number): Promise<void> {
-    inTransaction(this.#database, () => endIncarnation(this.#database).run(nowMs, id));
-  }
+  readonly endIncarnation = this.step(({ database }, id: number, nowMs: number): void => {
+    endIncarnation(database).run(nowMs, id);
+  });
 
   /**
    * How far this outbox has come, as it is on disk now. `replaced`: the same of the lost outbox whose place it has taken; null
    * if there was none, or if it is not known.
    */
   async progress(): Promise<OutboxProgress & { readonly replaced: OutboxProgress | null }> {
-    return readProgress(this.#database);
+    return readProgress(this.database);
   }
 
   /** Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be recorded. */
@@ -139,14 +126,14 @@ export class Store {
   }
 
   async close(): Promise<void> {
-    if (!this.#database.open) return;
+    if (!this.database.open) return;
     try {
-      this.#database.pragma('wal_checkpoint(TRUNCATE)');
+      this.database.pragma('wal_checkpoint(TRUNCATE)');
     } catch (error) {
       // Without space, what was committed stays in the WAL file: the next start reads it there.
       if (!isDiskFailure(error)) throw error;
     }
-    this.#database.close();
+    this.database.close();
     this.#lock.release();
   }
 }

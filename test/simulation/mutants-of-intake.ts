@@ -132,7 +132,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     file: 'store/intake/intake.ts',
     changes: [
       [
-        'const unsent = rows.filter((row) => isSurelyUnsent(this.#database, row));',
+        'const unsent = rows.filter((row) => isSurelyUnsent(database, row));',
         "const unsent = rows.filter((row) => row.state === 'pending' || row.state === 'waiting' || row.state === 'unknown');",
       ],
     ],

@@ -141,7 +141,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'what an endpoint has confirmed is forgotten',
     file: rows,
-    changes: [['confirm(this.#database).run(confirmed)', 'void confirmed']],
+    changes: [['this.write(confirm)', 'async (confirmed: object): Promise<void> => void confirmed']],
   },
   {
     name: 'a result is delivered twice at a time',

@@ -1,6 +1,7 @@
 import { whatToDo } from '../../core/operator/attention.ts';
 import type { Attention } from '../read/attention.ts';
-import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf } from '../sqlite/database.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 
 /** Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a check that fails. */
 export interface AlertCondition {
@@ -43,42 +44,30 @@ const keepOnly = ['alerts_told', 'alert_endpoints'].map((table) =>
 );
 
 /** The posts to the alert endpoints. */
-export class Alerts {
-  readonly #database: Sqlite;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
+export class Alerts extends OutboxSteps {
   /** The rows of the attention list, those that matter most before the others; `complete`: there are no more. */
   async rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {
-    const rows = selectRows(this.#database).all(atMost + 1);
-    return {
-      rows: rows
-        .slice(0, atMost)
-        .map(({ since, reason, ...row }) => ({ ...row, sinceMs: Date.parse(since), whatToDo: whatToDo(reason) })),
-      complete: rows.length <= atMost,
-    };
+    const found = selectRows(this.database).all(atMost + 1);
+    const rows = found
+      .slice(0, atMost)
+      .map(({ since, reason, ...row }) => ({ ...row, sinceMs: Date.parse(since), whatToDo: whatToDo(reason) }));
+    return { rows, complete: found.length <= atMost };
   }
 
   async told(endpoint: string): Promise<Told> {
-    const conditions = selectTold(this.#database).all(endpoint);
-    return { conditions, nextAtMs: selectNextAt(this.#database).get(endpoint) ?? 0 };
+    const conditions = selectTold(this.database).all(endpoint);
+    return { conditions, nextAtMs: selectNextAt(this.database).get(endpoint) ?? 0 };
   }
 
   /** Replaces what is known to have been posted to an endpoint. */
-  async record({ endpoint, conditions, nextAtMs }: Told & { endpoint: string }): Promise<void> {
-    inTransaction(this.#database, () => {
-      forgetTold(this.#database).run(endpoint);
-      for (const posted of conditions) insertTold(this.#database).run({ ...posted, endpoint });
-      setNextAt(this.#database).run({ endpoint, nextAtMs });
-    });
-  }
+  readonly record = this.step(({ database }, { endpoint, conditions, nextAtMs }: Told & { endpoint: string }): void => {
+    forgetTold(database).run(endpoint);
+    for (const posted of conditions) insertTold(database).run({ ...posted, endpoint });
+    setNextAt(database).run({ endpoint, nextAtMs });
+  });
 
   /** Forgets endpoints that are not configured any more. */
-  async keep(endpoints: readonly string[]): Promise<void> {
-    inTransaction(this.#database, () => {
-      for (const keep of keepOnly) keep(this.#database).run(JSON.stringify(endpoints));
-    });
-  }
+  readonly keep = this.step(({ database }, endpoints: readonly string[]): void => {
+    for (const keep of keepOnly) keep(database).run(JSON.stringify(endpoints));
+  });
 }

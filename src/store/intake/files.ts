@@ -1,6 +1,7 @@
 import { assert } from '../../core/order-sync-error.ts';
 import { forgetCsvFile } from '../results/csv-rows.ts';
-import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 import { rejectionColumns, type Rejection } from './rejections.ts';
 
 export interface FileRow {
@@ -18,7 +19,6 @@ export interface FileRow {
 }
 
 type FileId = { readonly id: string };
-type Statement = ReturnType<typeof statementOf<FileId, never>>;
 
 const select = statementOf<[string], FileRow>(
   `SELECT id, name, state, sha256, starts, accepted_count AS acceptedCount, known_count AS knownCount,
@@ -28,18 +28,18 @@ const select = statementOf<[string], FileRow>(
 const selectRejections = statementOf<[string], Rejection>(
   `SELECT ${rejectionColumns} FROM rejections WHERE file_id = ? ORDER BY line_number, id`,
 );
-const begin = statementOf<FileId, never>(
+const begin = statementOf<FileId & { name: string; sizeBytes: number; nowMs: number }, never>(
   `INSERT INTO files (id, name, size_bytes, state, starts, claimed_at_ms) VALUES (:id, :name, :sizeBytes, 'ingesting', 1, :nowMs)
    ON CONFLICT (id) DO UPDATE SET starts = starts + 1, size_bytes = excluded.size_bytes
    WHERE state IN ('claimed', 'ingesting')`,
 );
-const finish = statementOf<FileId, never>(
+const finish = statementOf<FileId & { sha256: string; nowMs: number }, never>(
   "UPDATE files SET state = 'ingested', sha256 = :sha256, finished_at_ms = :nowMs WHERE id = :id AND state = 'ingesting'",
 );
 const postpone = statementOf<[string], never>(
   "UPDATE files SET starts = starts - 1 WHERE id = ? AND state = 'ingesting' AND starts > 0",
 );
-const reject = statementOf<FileId, never>(
+const reject = statementOf<FileId & { sha256: string | null; code: string; message: string; nowMs: number }, never>(
   `UPDATE files SET state = 'rejected', sha256 = :sha256, error_code = :code, error_message = :message, finished_at_ms = :nowMs
    WHERE id = :id AND state IN ('claimed', 'ingesting', 'rejected')`,
 );
@@ -48,57 +48,44 @@ const archive = statementOf<FileId, never>(
 );
 
 /** The order files that were taken in: the state of each, and the rejections of its lines. */
-export class OrderFiles {
-  readonly #database: Sqlite;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
-  async find(id: string): Promise<FileRow | null> {
-    return select(this.#database).get(id) ?? null;
-  }
+export class OrderFiles extends OutboxSteps {
+  readonly find = this.first(select);
 
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
-  async begin(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow> {
-    return this.#write(begin, file, null);
-  }
+  readonly begin = this.#change(begin, null);
 
   /** The file was read to its end: records its content hash and returns its counts. */
-  async finish(file: { id: string; sha256: string; nowMs: number }): Promise<FileRow> {
-    return this.#write(finish, file, 'is finished once');
-  }
+  readonly finish = this.#change(finish, 'is finished once');
 
   /** The worker stopped in good order while it read the file: that start does not count. */
-  async postpone(id: string): Promise<void> {
-    inTransaction(this.#database, () => postpone(this.#database).run(id));
-  }
+  readonly postpone = this.write(postpone);
 
   /** Nothing of the file is accepted, and this is why. */
-  async reject(file: FileId & { sha256: string | null; code: string; message: string; nowMs: number }): Promise<void> {
-    this.#write(reject, file, 'is rejected before anything of it is ingested');
-  }
+  readonly reject = this.#change(reject, 'is rejected before anything of it is ingested');
+
+  readonly #archived = this.#change(archive, 'is archived after it was ingested');
 
   /** The file was moved to the archive. */
   async archive(id: string): Promise<void> {
-    this.#write(archive, { id }, 'is archived after it was ingested');
+    await this.#archived({ id });
   }
 
   /** Another file has taken its place, with all of its rows: nothing is written back for this one. */
-  async replaced(id: string): Promise<void> {
-    inTransaction(this.#database, () => forgetCsvFile(this.#database, id));
-  }
+  readonly replaced = this.step(({ database }, id: string) => forgetCsvFile(database, id));
 
   async rejections(id: string): Promise<readonly Rejection[]> {
-    return selectRejections(this.#database).all(id);
+    return selectRejections(this.database).all(id);
   }
 
-  /** Writes one file, and asserts that it changed where a rule is given. Returns its row. */
-  #write(statement: Statement, file: FileId, rule: string | null): FileRow {
-    return inTransaction(this.#database, () => {
-      const { changes } = statement(this.#database).run(file);
+  /** Changes one file, which is asserted where a rule is given. Returns its row. */
+  #change<File extends FileId>(
+    statement: (database: Sqlite) => { run(file: File): { changes: number } },
+    rule: string | null,
+  ): (file: File) => Promise<FileRow> {
+    return this.step(({ database }, file: File) => {
+      const { changes } = statement(database).run(file);
       assert(rule === null || changes === 1, `file ${file.id} ${rule}`);
-      const row = select(this.#database).get(file.id);
+      const row = select(database).get(file.id);
       assert(row !== undefined, `file ${file.id} was begun`);
       return row;
     });

@@ -1,13 +1,13 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
-import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { inTransaction, statementOf } from '../sqlite/database.ts';
 import { isDiskFailure } from '../sqlite/disk-errors.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
+import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { isSurelyUnsent } from '../submission/after-loss.ts';
 import { cancelEntry, endedUnbought, setTakenBack } from '../submission/entry-changes.ts';
-import { acceptBatch, type AcceptedLine, type IntakeBatch } from './accept-batch.ts';
+import { acceptBatch } from './accept-batch.ts';
 import { acceptRequest, type RequestOutcome, type WholeRequest } from './accept-request.ts';
 import { OrderFiles } from './files.ts';
 import { findRequest } from './requests.ts';
@@ -36,25 +36,19 @@ const selectEntries = statementOf<[number], EntryRow & { shop_line_id: string }>
  * Takes in orders that arrive by file, line by line (`acceptBatch`), or over HTTP, each request whole or not at all
  * (`acceptRequests`).
  */
-export class Intake {
-  readonly files: OrderFiles;
-  readonly #outbox: Outbox;
-  readonly #database: Sqlite;
-  readonly #acceptInSavepoint;
-
-  constructor(outbox: Outbox) {
-    const { database } = outbox;
-    this.files = new OrderFiles(database);
-    this.#outbox = outbox;
-    this.#database = database;
-    // A transaction within a transaction is a savepoint: only what this one request wrote is undone.
-    this.#acceptInSavepoint = database.transaction((request: WholeRequest) => acceptRequest(outbox, request));
-  }
+export class Intake extends OutboxSteps {
+  readonly files = new OrderFiles(this.outbox);
 
   /** Accepts lines with their references, and records the lines that could not be accepted. One transaction. */
-  async acceptBatch(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
-    return inTransaction(this.#database, () => acceptBatch(this.#outbox, batch));
-  }
+  readonly acceptBatch = this.step(acceptBatch);
+
+  /** Cancels an order of which nothing was ever sent, or nothing of it. Cancelling it again changes nothing. */
+  readonly cancelUnsent = this.step(cancelUnsent);
+
+  // A transaction within a transaction is a savepoint: only what this one request wrote is undone.
+  readonly #acceptInSavepoint = this.database.transaction((request: WholeRequest) =>
+    acceptRequest(this.outbox, request),
+  );
 
   /**
    * Accepts requests that arrived together, in one commit. Each request is accepted whole or not at all, and a failure
@@ -63,9 +57,9 @@ export class Intake {
   async acceptRequests(requests: readonly WholeRequest[]): Promise<readonly RequestOutcome[]> {
     let failed = false;
     try {
-      return inTransaction(this.#database, () => {
+      return inTransaction(this.database, () => {
         failed = true;
-        const outcomes = requests.map((request) => acceptRequest(this.#outbox, request));
+        const outcomes = requests.map((request) => acceptRequest(this.outbox, request));
         failed = false;
         return outcomes;
       });
@@ -82,46 +76,39 @@ export class Intake {
    * savepoint costs as much as a request.
    */
   #acceptEachApart(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
-    return inTransaction(this.#database, () =>
+    return inTransaction(this.database, () =>
       requests.map((request): RequestOutcome => {
         try {
           return this.#acceptInSavepoint(request);
         } catch (error) {
           // A disk that cannot be written, or a transaction that SQLite ended by itself, fails all of them.
-          if (!this.#database.inTransaction || isDiskFailure(error)) throw error;
+          if (!this.database.inTransaction || isDiskFailure(error)) throw error;
           return { kind: 'failed', error };
         }
       }),
     );
   }
+}
 
-  /**
-   * Cancels an order of which nothing was ever sent: all of it, or nothing when something was sent. Cancelling it again
-   * changes nothing.
-   */
-  async cancelUnsent(order: CancelUnsentRequest): Promise<CancelUnsentResult> {
-    const { source, orderId, actor, reason, nowMs } = order;
-    return inTransaction(this.#database, (): CancelUnsentResult => {
-      const requestId = findRequest(this.#database).get(source, orderId);
-      if (requestId === undefined) return { kind: 'not_found' };
-      const rows = selectEntries(this.#database).all(requestId);
-      // An order whose lines were all rejected when it came in has nothing to cancel.
-      if (rows.length === 0) return { kind: 'not_found' };
-      const unsent = rows.filter((row) => isSurelyUnsent(this.#database, row));
-      if (rows.some((row) => !endedUnbought.has(row.state) && !unsent.includes(row))) {
-        const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
-        return { kind: 'refused', requestId, lines };
-      }
-      // Of its rejected lines, too, nobody expects anything any more.
-      for (const lineId of new Set(rows.map((row) => row.line_id)))
-        setTakenBack(this.#database).run({ lineId, takenBack: 1 });
-      for (const row of unsent) cancelEntry(this.#outbox, row, `taken back before it was sent: ${reason}`, nowMs);
-      if (unsent.length > 0) {
-        const subject = `${source}/${orderId}`;
-        const detail = { references: unsent.map((row) => row.reference) };
-        recordAudit(this.#database, { actor, reason, nowMs, action: 'cancel', subject, detail });
-      }
-      return { kind: 'cancelled', requestId, cancelled: unsent.length };
-    });
+function cancelUnsent(outbox: Outbox, order: CancelUnsentRequest): CancelUnsentResult {
+  const { database } = outbox;
+  const { source, orderId, actor, reason, nowMs } = order;
+  const requestId = findRequest(database).get(source, orderId);
+  if (requestId === undefined) return { kind: 'not_found' };
+  const rows = selectEntries(database).all(requestId);
+  // An order whose lines were all rejected when it came in has nothing to cancel.
+  if (rows.length === 0) return { kind: 'not_found' };
+  const unsent = rows.filter((row) => isSurelyUnsent(database, row));
+  if (rows.some((row) => !endedUnbought.has(row.state) && !unsent.includes(row))) {
+    const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
+    return { kind: 'refused', requestId, lines };
   }
+  // Of its rejected lines, too, nobody expects anything any more.
+  for (const lineId of new Set(rows.map((row) => row.line_id))) setTakenBack(database).run({ lineId, takenBack: 1 });
+  for (const row of unsent) cancelEntry(outbox, row, `taken back before it was sent: ${reason}`, nowMs);
+  if (unsent.length > 0) {
+    const detail = { references: unsent.map((row) => row.reference) };
+    recordAudit(database, { actor, reason, nowMs, action: 'cancel', subject: `${source}/${orderId}`, detail });
+  }
+  return { kind: 'cancelled', requestId, cancelled: unsent.length };
 }

@@ -5,6 +5,7 @@ import { readSomeAttention, type Attention, type AttentionFilter } from '../read
 import { actionSubjectOf, type ActingRow } from '../read/order-detail.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 
 export interface AcknowledgeRequest extends AuditedRequest {
   readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
@@ -30,7 +31,7 @@ const updates = new Map([
 ]);
 
 /** Ends rows of the attention list. Called inside a transaction. */
-export function acknowledge(database: Sqlite, request: AcknowledgeRequest): Acknowledged {
+export function acknowledge({ database }: Outbox, request: AcknowledgeRequest): Acknowledged {
   const { which } = request;
   const found = readSomeAttention(database, acknowledgedAtOnce, {
     ...which,

@@ -6,7 +6,7 @@ import { familyOf, purchaseOf, type Family } from '../../core/order/purchase.ts'
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
 import { actionSubjectOf, type ActingRow } from '../read/order-detail.ts';
-import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+import { recordAudit, unknownReference, type AuditedRequest } from '../sqlite/audit.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
@@ -65,11 +65,7 @@ export function actOnEntry(
   const { database } = outbox;
   const { reference, order, nowMs, inBulk } = command;
   const row = findEntry(database).get(reference);
-  if (row === undefined) {
-    throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
-      hint: 'look for it with `order-sync orders list --search`',
-    });
-  }
+  if (row === undefined) throw unknownReference(reference);
   const verdict = decideAction(factsOf(outbox, row, command), order, command);
   if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
   const { move } = verdict;

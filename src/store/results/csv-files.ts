@@ -1,7 +1,7 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { lineStateOf, type ResultLine } from '../../core/result/result-document.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
-import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
+import { longestText, statementOf } from '../sqlite/database.ts';
 import { longestRun } from './csv-rows.ts';
 import { rejectedColumns, rejectedLine, type RejectedRow } from './rejected-lines.ts';
 import { type LineEntryRow, lineEntryColumns, resultEntryOf } from './result-reader.ts';
@@ -57,35 +57,26 @@ const isDone = statementOf<{ fileId: string; beforeMs: number }, number>(
      SELECT 1 FROM entries e WHERE e.state IN ('needs_review', 'held') AND e.replaced = 0 AND EXISTS (
        SELECT 1 FROM csv_runs r WHERE r.csv_file_id = c.id AND e.line_id >= r.first_line AND e.line_id < r.first_line + r.line_count))`,
 );
-const updateOf = (set: string) =>
-  statementOf<Record<string, unknown>, never>(
+type FileVersion = Pick<DueCsvFile, 'id' | 'version'>;
+const updateOf = <Values extends {}>(set: string) =>
+  statementOf<FileVersion & Values, never>(
     `UPDATE csv_files SET ${set} WHERE id = :id AND done_version < due_version AND due_version = :version`,
   );
 const awaitChange = updateOf(`due_at_ms = ${neverMs}, tries = 0, last_error = NULL`);
-const fail = updateOf('tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs');
-const giveUp = updateOf(
+const fail = updateOf<{ error: string; retryAtMs: number }>(
+  'tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs',
+);
+const giveUp = updateOf<{ error: string; nowMs: number }>(
   `tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${neverMs}`,
 );
 const close = statementOf<{ id: number; version: number; nowMs: number }, never>(
   `UPDATE csv_files SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 WHERE id = :id`,
 );
 
-type FileVersion = Pick<DueCsvFile, 'id' | 'version'>;
-
 /** The CSV order files that are written back. Each is due when a result of one of its rows has changed. */
-export class CsvFiles {
-  readonly #database: Sqlite;
-  readonly #units: Outbox['units'];
-
-  constructor({ database, units }: Pick<Outbox, 'database' | 'units'>) {
-    this.#database = database;
-    this.#units = units;
-  }
-
+export class CsvFiles extends OutboxSteps {
   /** The file that is due first; null: none is. */
-  async nextDue(nowMs: number): Promise<DueCsvFile | null> {
-    return selectDue(this.#database).get(nowMs) ?? null;
-  }
+  readonly nextDue = this.first(selectDue);
 
   /**
    * Looks for a row that the worker still has something to do for, among the next rows of a file. Rows that need a person do
@@ -94,7 +85,7 @@ export class CsvFiles {
    * @returns `open`: whether there is one; `next`: where the next step begins; null at the end
    */
   async findOpenRow(id: number, afterRow: number): Promise<{ readonly open: boolean; readonly next: number | null }> {
-    const rows = selectRows(this.#database).all({ id, afterRow, rowsAtOnce });
+    const rows = selectRows(this.database).all({ id, afterRow, rowsAtOnce });
     const open = rows.find(({ isOpen }) => isOpen === 1);
     // The next search begins with the open row: those before it have ended.
     if (open !== undefined) return { open: true, next: open.row - 1 };
@@ -107,10 +98,10 @@ export class CsvFiles {
    */
   async results(id: number, fromRow: number, toRow: number): Promise<ReadonlyMap<number, ResultLine>> {
     const found = new Map<number, ResultLine>();
-    for (const row of selectRejections(this.#database).all({ id, fromRow, toRow })) {
+    for (const row of selectRejections(this.database).all({ id, fromRow, toRow })) {
       if (!found.has(row.row)) found.set(row.row, rejectedLine(row));
     }
-    const entries = Map.groupBy(selectEntries(this.#database).all({ id, fromRow, toRow }), ({ row }) => row);
+    const entries = Map.groupBy(selectEntries(this.database).all({ id, fromRow, toRow }), ({ row }) => row);
     for (const [row, rows] of entries) found.set(row, this.#lineOf(rows));
     return found;
   }
@@ -118,42 +109,36 @@ export class CsvFiles {
   #lineOf(rows: readonly EntryOfRow[]): ResultLine {
     const lineId = rows[0]?.line_id ?? null;
     try {
-      const entries = rows.map((row) => resultEntryOf(row, this.#units));
+      const entries = rows.map((row) => resultEntryOf(row, this.outbox.units));
       if (entries.some(({ shredded }) => shredded !== undefined)) throw shreddedCodes(lineId);
       return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error: null };
     } catch (error) {
       if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
       // The other rows have theirs.
       const unread = { code: 'sealed_unreadable', message: error.message, action: null };
-      const entries = rows.map((row) => resultEntryOf({ ...row, units: null }, this.#units));
+      const entries = rows.map((row) => resultEntryOf({ ...row, units: null }, this.outbox.units));
       return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error: unread };
     }
   }
 
   /** Whether a row is open or needs a person, or the CSV was not written before a time; also of an unknown file. */
   async isNeeded(fileId: string, beforeMs: number): Promise<boolean> {
-    return isDone(this.#database).get({ fileId, beforeMs }) === undefined;
+    return isDone(this.database).get({ fileId, beforeMs }) === undefined;
   }
 
   /** The file waits until a result of one of its rows changes, unless one has changed since this version. */
-  async awaitChange(file: FileVersion): Promise<void> {
-    inTransaction(this.#database, () => awaitChange(this.#database).run(file));
-  }
+  readonly awaitChange = this.write(awaitChange);
 
-  async close(done: FileVersion & { nowMs: number }): Promise<void> {
-    inTransaction(this.#database, () => close(this.#database).run(done));
-  }
+  readonly close = this.write(close);
 
-  async fail(failed: FileVersion & { error: string; retryAtMs: number }): Promise<void> {
-    const error = failed.error.slice(0, longestText);
-    inTransaction(this.#database, () => fail(this.#database).run({ ...failed, error }));
-  }
+  readonly fail = this.step(({ database }, failed: FileVersion & { error: string; retryAtMs: number }): void => {
+    fail(database).run({ ...failed, error: failed.error.slice(0, longestText) });
+  });
 
   /** This version is not tried again, and is flagged for review. */
-  async giveUp(given: FileVersion & { error: string; nowMs: number }): Promise<void> {
-    const error = given.error.slice(0, longestText);
-    inTransaction(this.#database, () => giveUp(this.#database).run({ ...given, error }));
-  }
+  readonly giveUp = this.step(({ database }, given: FileVersion & { error: string; nowMs: number }): void => {
+    giveUp(database).run({ ...given, error: given.error.slice(0, longestText) });
+  });
 }
 
 /** The sender would replace the codes that it has by none. */

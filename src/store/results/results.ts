@@ -1,6 +1,6 @@
 import { hasCode } from '../../core/order-sync-error.ts';
 import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/database.ts';
-import type { Outbox, ResultSink } from '../sqlite/outbox.ts';
+import { OutboxSteps, type ResultSink } from '../sqlite/outbox.ts';
 import { CsvFiles } from './csv-files.ts';
 import { isResultNeeded, neverMs } from './due-results.ts';
 import { readResult, refuseShredded, sharesResultName, type StoredResult } from './result-reader.ts';
@@ -98,17 +98,9 @@ const endRetiredPauses = statementOf<{ sinks: string }, never>(
 );
 
 /** The results that are written back, each to every sink of its source. See `due-results.ts`. */
-export class Results {
+export class Results extends OutboxSteps {
   /** The CSV order files that are written back as files. */
-  readonly csvFiles: CsvFiles;
-  readonly #outbox: Outbox;
-  readonly #database: Outbox['database'];
-
-  constructor(outbox: Outbox) {
-    this.csvFiles = new CsvFiles(outbox);
-    this.#outbox = outbox;
-    this.#database = outbox.database;
-  }
+  readonly csvFiles = new CsvFiles(this.outbox);
 
   /** @param without requests that are left out. Default: none */
   async dueDeliveries(
@@ -117,12 +109,12 @@ export class Results {
     limit: number,
     without: Iterable<number> = [],
   ): Promise<readonly DueDelivery[]> {
-    const rows = selectDue(this.#database).all(sink, nowMs, JSON.stringify([...without]), limit);
+    const rows = selectDue(this.database).all(sink, nowMs, JSON.stringify([...without]), limit);
     return rows.flatMap((due) => {
       const result = this.#readableResult(due.requestId, sink, nowMs);
       if (result === null) return [];
       const { source, order_id: orderId } = result.document;
-      const sharesName = sharesResultName(this.#database, { id: due.requestId, source, orderId });
+      const sharesName = sharesResultName(this.database, { id: due.requestId, source, orderId });
       return { ...due, ...result, sharesName };
     });
   }
@@ -130,82 +122,72 @@ export class Results {
   /** Null, and flagged, when its units cannot be opened: that must not stop the results of other orders. */
   #readableResult(requestId: number, sink: string, nowMs: number): StoredResult | null {
     try {
-      const result = readResult(this.#outbox, requestId);
+      const result = readResult(this.outbox, requestId);
       // The shop would replace the codes that it has by none.
       refuseShredded(result.document);
       return result;
     } catch (error) {
       if (!hasCode(error, 'SEALED_UNREADABLE') && !hasCode(error, 'REFUSED')) throw error;
       const given = { requestId, sink, error: error.message, nowMs };
-      inTransaction(this.#database, () => giveUpUnreadable(this.#database).run(given));
+      inTransaction(this.database, () => giveUpUnreadable(this.database).run(given));
       return null;
     }
   }
 
   /** Whether something of an order is open, or was not delivered everywhere before a time; also of an unknown order. */
   async isNeeded(order: { source: string; orderId: string; beforeMs: number }): Promise<boolean> {
-    const requestId = findRequest(this.#database).get(order.source, order.orderId);
-    return requestId === undefined || isResultNeeded(this.#database, requestId, order.beforeMs);
+    const requestId = findRequest(this.database).get(order.source, order.orderId);
+    return requestId === undefined || isResultNeeded(this.database, requestId, order.beforeMs);
   }
 
-  async nextDeliveryAt(sink: string): Promise<number | null> {
-    return selectNextAt(this.#database).get(sink) ?? null;
-  }
+  readonly nextDeliveryAt = this.first(selectNextAt);
 
   /** A delivery whose result changed while it was written stays due. */
-  async closeDelivery(done: Delivery & { nowMs: number }): Promise<void> {
-    inTransaction(this.#database, () => close(this.#database).run(done));
-  }
+  readonly closeDelivery = this.write(close);
 
   /** @param failed `countsTry`: false: it does not count towards giving the delivery up. Default: true */
-  async failDelivery(failed: Delivery & { error: string; retryAtMs: number; countsTry?: boolean }): Promise<void> {
-    const { countsTry = true, ...delivery } = failed;
-    const row = { ...delivery, counted: Number(countsTry), error: failed.error.slice(0, longestText) };
-    inTransaction(this.#database, () => fail(this.#database).run(row));
-  }
+  readonly failDelivery = this.step(
+    ({ database }, failed: Delivery & { error: string; retryAtMs: number; countsTry?: boolean }): void => {
+      const { countsTry = true, error, ...delivery } = failed;
+      fail(database).run({ ...delivery, counted: Number(countsTry), error: error.slice(0, longestText) });
+    },
+  );
 
   /** Keeps what a sink has confirmed about an order, unless a person asked for its results again meanwhile. */
-  async confirmEvents(confirmed: { requestId: number; sink: string; events: string }): Promise<void> {
-    inTransaction(this.#database, () => confirm(this.#database).run(confirmed));
-  }
+  readonly confirmEvents = this.write(confirm);
 
   /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
-  async giveUpDelivery(given: Delivery & { error: string; nowMs: number }): Promise<void> {
-    const row = { ...given, error: given.error.slice(0, longestText) };
-    inTransaction(this.#database, () => giveUp(this.#database).run(row));
-  }
+  readonly giveUpDelivery = this.step(({ database }, given: Delivery & { error: string; nowMs: number }): void => {
+    giveUp(database).run({ ...given, error: given.error.slice(0, longestText) });
+  });
 
   /** The stored pause of a sink; null: it is not paused. */
-  async sinkPause(sink: string): Promise<SinkPause | null> {
-    return selectPause(this.#database).get(sink) ?? null;
-  }
+  readonly sinkPause = this.first(selectPause);
 
   /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */
-  async pauseSink(pause: NewSinkPause): Promise<void> {
+  readonly pauseSink = this.step(({ database }, pause: NewSinkPause): void => {
     const [reason, message] = [pause.reason.slice(0, longestText), pause.message.slice(0, longestText)];
-    inTransaction(this.#database, () => setPause(this.#database).run({ ...pause, reason, message }));
-  }
+    setPause(database).run({ ...pause, reason, message });
+  });
 
   /** @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own retry */
-  async resumeSink({ sink, nowMs, wasOutage }: { sink: string; nowMs: number; wasOutage: boolean }): Promise<void> {
-    inTransaction(this.#database, () => {
-      endPause(this.#database).run(sink);
-      if (wasOutage) makeFailedDue(this.#database).run({ sink, nowMs });
-    });
-  }
+  readonly resumeSink = this.step(
+    ({ database }, { sink, nowMs, wasOutage }: { sink: string; nowMs: number; wasOutage: boolean }): void => {
+      endPause(database).run(sink);
+      if (wasOutage) makeFailedDue(database).run({ sink, nowMs });
+    },
+  );
 
   /** Results that change from now on are due at these sinks; results that are due at others are given up. Returns how many. */
   async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {
-    this.#outbox.sinks = sinks;
+    this.outbox.sinks = sinks;
     return await this.retireSinks(nowMs);
   }
 
   /** Gives up what is due at sinks that are not configured any more, also for its source. Returns how many. */
-  async retireSinks(nowMs: number): Promise<number> {
-    const sinks = JSON.stringify(this.#outbox.sinks);
-    return inTransaction(this.#database, () => {
-      endRetiredPauses(this.#database).run({ sinks });
-      return giveUpRetired(this.#database).run({ sinks, nowMs }).changes;
-    });
-  }
+  readonly retireSinks = this.step((outbox, nowMs: number): number => {
+    const sinks = JSON.stringify(outbox.sinks);
+    endRetiredPauses(outbox.database).run({ sinks });
+    return giveUpRetired(outbox.database).run({ sinks, nowMs }).changes;
+  });
 }

@@ -1,11 +1,9 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { endingOf } from '../../core/order/search-words.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+import { checkedAuditedRequest, recordAudit, unknownReference, type AuditedRequest } from '../sqlite/audit.ts';
 import { isResultNeeded } from '../results/due-results.ts';
-import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
-import type { SealedUnits } from '../sqlite/sealed-units.ts';
+import { inTransaction, statementOf } from '../sqlite/database.ts';
+import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 
 export interface ShredRequest {
   /** Only what was settled and delivered before this. */
@@ -49,41 +47,31 @@ const forgetEnding = statementOf<[string, number], never>('DELETE FROM unit_endi
  * Shredding of codes that were kept for long enough. References, money, attempts and the audit log stay. The connection
  * overwrites what it deletes.
  */
-export class CodeRetention {
-  readonly #database: Sqlite;
-  readonly #units: SealedUnits;
-
-  constructor({ database, units }: Outbox) {
-    this.#database = database;
-    this.#units = units;
-  }
-
+export class CodeRetention extends OutboxSteps {
   /**
    * Shreds the units of the next settled entries whose orders were delivered everywhere before a time, in one transaction.
    * An order of which a line is still open, or a delivery is due, keeps all its codes.
    */
-  async shredNext({ beforeMs, nowMs, reason, after, limit }: ShredRequest): Promise<ShredProgress> {
-    return inTransaction(this.#database, () => {
-      const from = after ?? { settledAtMs: -1, id: 0 };
-      const rows = selectOld(this.#database).all({ ...from, beforeMs, limit });
-      const old = rows.filter(({ requestId }) => !isResultNeeded(this.#database, requestId, beforeMs));
-      for (const row of old) this.#shred(row, { nowMs, reason });
-      const last = rows.at(-1);
-      const next = last === undefined || rows.length < limit ? null : { settledAtMs: last.settledAtMs, id: last.id };
-      return { shredded: old.length, next };
-    });
-  }
+  readonly shredNext = this.step((outbox, request: ShredRequest): ShredProgress => {
+    const { database } = outbox;
+    const { beforeMs, after, limit } = request;
+    const rows = selectOld(database).all({ ...(after ?? { settledAtMs: -1, id: 0 }), beforeMs, limit });
+    const old = rows.filter(({ requestId }) => !isResultNeeded(database, requestId, beforeMs));
+    for (const row of old) shredUnits(outbox, row, request);
+    const last = rows.at(-1);
+    const next = last === undefined || rows.length < limit ? null : { settledAtMs: last.settledAtMs, id: last.id };
+    return { shredded: old.length, next };
+  });
+}
 
-  #shred(row: OldRow, { nowMs, reason }: { nowMs: number; reason: string }): void {
-    for (const unit of this.#units.known(row)) {
-      const ending = endingOf(unit);
-      if (ending !== null) forgetEnding(this.#database).run(ending, row.id);
-    }
-    shred(this.#database).run({ id: row.id, nowMs });
-    const detail = { reference: row.reference, units: row.unitCount };
-    const { subject } = row;
-    recordAudit(this.#database, { actor: 'worker', reason, nowMs, action: 'shred_codes', subject, detail });
+function shredUnits({ database, units }: Outbox, row: OldRow, { nowMs, reason }: ShredRequest): void {
+  for (const unit of units.known(row)) {
+    const ending = endingOf(unit);
+    if (ending !== null) forgetEnding(database).run(ending, row.id);
   }
+  shred(database).run({ id: row.id, nowMs });
+  const detail = { reference: row.reference, units: row.unitCount };
+  recordAudit(database, { actor: 'worker', reason, nowMs, action: 'shred_codes', subject: row.subject, detail });
 }
 
 interface CodeRead extends AuditedRequest {
@@ -104,41 +92,29 @@ const findRead = statementOf<{ subject: string; actor: string; version: number }
 );
 
 /** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
-export class CodeReads {
-  readonly #database: Sqlite;
-  readonly #units: SealedUnits;
-
-  constructor({ database, units }: Outbox) {
-    this.#database = database;
-    this.#units = units;
-  }
-
+export class CodeReads extends OutboxSteps {
   /**
    * The units of an entry, in clear, for a person.
    * @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE
    */
-  async reveal(given: AuditedRequest & { readonly reference: string }): Promise<readonly Unit[]> {
-    const request = checkedAuditedRequest(given);
-    const { reference: subject } = request;
-    return inTransaction(this.#database, () => {
-      const row = find(this.#database).get(subject);
-      if (row === undefined) {
-        throw new OrderSyncError('NOT_FOUND', `No reference "${subject}" is in the outbox`, {
-          hint: 'look for it with `order-sync orders list --search`',
-        });
-      }
-      const units = this.#units.of(row);
-      recordAudit(this.#database, { ...request, action, subject, detail: { units: units.length } });
+  readonly reveal = this.step(
+    ({ database, units: sealed }, given: AuditedRequest & { readonly reference: string }): readonly Unit[] => {
+      const request = checkedAuditedRequest(given);
+      const { reference: subject } = request;
+      const row = find(database).get(subject);
+      if (row === undefined) throw unknownReference(subject);
+      const units = sealed.of(row);
+      recordAudit(database, { ...request, action, subject, detail: { units: units.length } });
       return units;
-    });
-  }
+    },
+  );
 
   /** Records that a caller read the codes of an order: once for each caller, order and version of its result. */
   async record({ source, orderId, version, ...request }: CodeRead): Promise<void> {
     const subject = `${source}/${orderId}`;
     // A caller may ask again and again: only the first time costs a commit.
-    if (findRead(this.#database).get({ subject, actor: request.actor, version }) !== undefined) return;
+    if (findRead(this.database).get({ subject, actor: request.actor, version }) !== undefined) return;
     const entry = { ...request, action, subject, detail: { version } };
-    inTransaction(this.#database, () => recordAudit(this.#database, entry));
+    inTransaction(this.database, () => recordAudit(this.database, entry));
   }
 }

@@ -3,8 +3,7 @@ import { assert, hasCode, OrderSyncError } from '../../core/order-sync-error.ts'
 import { nonceBytes, type SealKeys } from '../../core/sealing/seal-keys.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
-import type { SealedUnits } from '../sqlite/sealed-units.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 
 export interface SealProgress {
   readonly sealed: number;
@@ -54,19 +53,12 @@ export function readSealUsage(database: Sqlite): readonly SealUsage[] {
 }
 
 /** Sealing of delivered units. */
-export class Sealing {
-  readonly #database: Sqlite;
-  readonly #units: SealedUnits;
+export class Sealing extends OutboxSteps {
   readonly #unreadable = new Set<number>();
-
-  constructor({ database, units }: Outbox) {
-    this.#database = database;
-    this.#units = units;
-  }
 
   /** The id of the key that seals; null: units are stored in clear. */
   get sealsWith(): string | null {
-    return this.#units.sealsWith;
+    return this.outbox.units.sealsWith;
   }
 
   /**
@@ -77,9 +69,9 @@ export class Sealing {
   async sealNext(limit: number): Promise<SealProgress> {
     const key = this.sealsWith;
     if (key === null || this.#unreadable.size >= mostUnreadable) return { sealed: 0, unreadable: [], more: false };
-    return inTransaction(this.#database, () => {
+    return inTransaction(this.database, () => {
       const skipped = JSON.stringify([...this.#unreadable]);
-      const rows = selectNext(this.#database).all({ key, skipped, limit });
+      const rows = selectNext(this.database).all({ key, skipped, limit });
       const unreadable = rows.filter((row) => !this.#sealAgain(row, key)).map(({ reference }) => reference);
       return { sealed: rows.length - unreadable.length, unreadable, more: rows.length === limit };
     });
@@ -88,8 +80,8 @@ export class Sealing {
   /** False for units that cannot be opened. */
   #sealAgain({ id, reference, units: before }: UnsealedRow, key: string): boolean {
     try {
-      const units = this.#units.sealAgain({ reference, units: before });
-      const { changes } = update(this.#database).run({ id, before, units, key });
+      const units = this.outbox.units.sealAgain({ reference, units: before });
+      const { changes } = update(this.database).run({ id, before, units, key });
       assert(changes === 1, `the units of ${reference} are those that were read`);
       return true;
     } catch (error) {
@@ -104,13 +96,13 @@ export class Sealing {
    * reads the database: try again later.
    */
   async emptyLog(): Promise<boolean> {
-    const wait = this.#database.pragma('busy_timeout', { simple: true });
+    const wait = this.database.pragma('busy_timeout', { simple: true });
     // The worker must not wait for readers: it does no other work meanwhile.
-    this.#database.pragma('busy_timeout = 0');
+    this.database.pragma('busy_timeout = 0');
     try {
-      return this.#database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
+      return this.database.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
     } finally {
-      this.#database.pragma(`busy_timeout = ${Number(wait)}`);
+      this.database.pragma(`busy_timeout = ${Number(wait)}`);
     }
   }
 }

@@ -40,3 +40,10 @@ export function checkedAuditedRequest<T extends AuditedRequest>(request: T): T {
   }
   return { ...request, reason, actor };
 }
+
+/** The error for a reference that is in no row. */
+export function unknownReference(reference: string): OrderSyncError {
+  return new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
+    hint: 'look for it with `order-sync orders list --search`',
+  });
+}

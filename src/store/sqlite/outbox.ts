@@ -1,5 +1,5 @@
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
-import type { Sqlite } from './database.ts';
+import { inTransaction, type Sqlite } from './database.ts';
 import type { SealedUnits } from './sealed-units.ts';
 
 /** A receiver of results, as the outbox knows it. */
@@ -23,4 +23,38 @@ export interface Outbox {
   sinks: readonly ResultSink[];
   /** Once a worker has started, every settlement delay is of its own run of the machine, also where that has no boot id. */
   delaysAreOfThisRun: boolean;
+}
+
+type Prepared<Member> = (database: Sqlite) => Member;
+
+/** The business steps of one role, each for callers that await it. */
+export class OutboxSteps {
+  protected readonly outbox: Outbox;
+  protected readonly database: Sqlite;
+
+  constructor(outbox: Outbox) {
+    this.outbox = outbox;
+    this.database = outbox.database;
+  }
+
+  /** A step in one transaction. */
+  protected step<Given extends unknown[], Done>(
+    step: (outbox: Outbox, ...given: Given) => Done,
+  ): (...given: Given) => Promise<Done> {
+    return async (...given) => inTransaction(this.database, () => step(this.outbox, ...given));
+  }
+
+  /** A step that is one statement. */
+  protected write<Given extends unknown[]>(
+    statement: Prepared<{ run(...given: Given): unknown }>,
+  ): (...given: Given) => Promise<void> {
+    return async (...given) => void inTransaction(this.database, () => statement(this.database).run(...given));
+  }
+
+  /** The first row or value that a statement finds; null: there is none. */
+  protected first<Given extends unknown[], Row>(
+    statement: Prepared<{ get(...given: Given): Row | undefined }>,
+  ): (...given: Given) => Promise<Row | null> {
+    return async (...given) => statement(this.database).get(...given) ?? null;
+  }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { inTransaction, type Sqlite } from './database.ts';
 import { readMeta, writeMeta } from './meta.ts';
+import { OutboxSteps } from './outbox.ts';
 
 export const upkeepTasks = ['backup', 'check'] as const;
 export type UpkeepTask = (typeof upkeepTasks)[number];
@@ -19,19 +19,13 @@ const resultSchema = z.object({
 export type UpkeepResult = Readonly<z.infer<typeof resultSchema>>;
 
 /** The results of the upkeep, for the next start. A backup has those of before it was made. */
-export class UpkeepResults {
-  readonly #database: Sqlite;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
+export class UpkeepResults extends OutboxSteps {
   async last(task: UpkeepTask): Promise<UpkeepResult | null> {
-    const text = readMeta(this.#database, `upkeep_${task}`);
+    const text = readMeta(this.database, `upkeep_${task}`);
     return text === undefined ? null : resultSchema.parse(JSON.parse(text));
   }
 
-  async record(task: UpkeepTask, result: UpkeepResult): Promise<void> {
-    inTransaction(this.#database, () => writeMeta(this.#database, `upkeep_${task}`, JSON.stringify(result)));
-  }
+  readonly record = this.step(({ database }, task: UpkeepTask, result: UpkeepResult) =>
+    writeMeta(database, `upkeep_${task}`, JSON.stringify(result)),
+  );
 }

@@ -1,16 +1,11 @@
-import type { ShopIdentity } from '../../core/shop-identity.ts';
-import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
-import {
-  dueRechecks,
-  endRechecksOfOthers,
-  nextRecheckAt,
-  postponeRecheck,
-  type DueRecheck,
-} from '../submission/rechecks.ts';
+import { keyFingerprint } from '../../core/order/reference.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
+import { columnOf, statementOf } from '../sqlite/database.ts';
+import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
+import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../submission/rechecks.ts';
 import { flagOnce } from './order-records.ts';
-import { adoptShops } from './shop-fingerprints.ts';
-import type { OrderKey, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefront-order.ts';
+import type { OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 
 /** At most this many orders are flagged in one step; the next step flags more. */
@@ -37,98 +32,107 @@ const lowerWatermark = statementOf<{ source: string; presentMs: number; nowMs: n
    WHERE source = :source AND modified_ms > :presentMs`,
 );
 
+/** Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again under another source. */
+const forgottenAfterMs = 400 * 86_400_000;
+
+const findSource = columnOf<[kind: string, value: string], string>(
+  'SELECT source FROM shop_fingerprints WHERE kind = ? AND value = ?',
+);
+const remember = statementOf<{ kind: string; value: string; source: string; nowMs: number }, never>(
+  `INSERT INTO shop_fingerprints (kind, value, source, seen_at_ms) VALUES (:kind, :value, :source, :nowMs)
+   ON CONFLICT (kind, value) DO UPDATE SET seen_at_ms = excluded.seen_at_ms`,
+);
+const forgetOld = statementOf<[number], never>('DELETE FROM shop_fingerprints WHERE seen_at_ms < ?');
+
 /** Takes in the orders of shops, and remembers the shops and how far each was read back. */
-export class Storefronts {
-  readonly #outbox: Outbox;
-  readonly #database: Sqlite;
-
-  constructor(outbox: Outbox) {
-    this.#outbox = outbox;
-    this.#database = outbox.database;
-  }
-
+export class Storefronts extends OutboxSteps {
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. */
-  async takeOrder(order: StorefrontOrder): Promise<StorefrontTaken> {
-    return inTransaction(this.#database, () => takeOrder(this.#outbox, order));
-  }
-
+  readonly takeOrder = this.step(takeOrder);
   /** Flags an order that cannot be read. Returns how many flags are new. */
-  async flagUnreadableOrder(order: UnreadableStorefrontOrder): Promise<number> {
-    return inTransaction(this.#database, () => takeUnreadableOrder(this.#outbox, order));
-  }
-
+  readonly flagUnreadableOrder = this.step(takeUnreadableOrder);
   /**
    * The shops that are configured now. Called before any of their orders is taken in.
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
-  async adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void> {
-    inTransaction(this.#database, () => adoptShops(this.#outbox, shops));
-  }
-
+  readonly adoptShops = this.step(adoptShops);
   /**
    * Flags orders for review that wait for being read back and were delivered before that time: reading the shop back
    * since then did not bring them. Returns how many.
    */
-  async flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number> {
-    return inTransaction(this.#database, () => {
-      const orders = selectUnreadSince(this.#database).all(step);
-      for (const order of orders)
-        this.#flagUnread(order, 'reading the shop back did not bring it: is it in the trash?', step.nowMs);
-      return orders.length;
-    });
-  }
-
+  readonly flagUnreadOrders = this.step(flagUnreadOrders);
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
-  async flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void> {
-    inTransaction(this.#database, () => {
-      for (;;) {
-        const orders = selectUnreadOfOthers(this.#database).all(JSON.stringify(step.sources));
-        for (const order of orders) this.#flagUnread(order, 'its shop is not read back any more', step.nowMs);
-        if (orders.length < atOnce) return;
-      }
-    });
-  }
-
-  /** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
-  #flagUnread({ source, orderId }: OrderKey, why: string, nowMs: number): void {
-    const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
-    const noLine = { lineId: null, field: null, value: null };
-    flagOnce(this.#outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
-    clearUnread(this.#database).run(source, orderId);
-  }
-
+  readonly flagStrandedOrders = this.step(flagStrandedOrders);
   /** The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first. */
-  async dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]> {
-    return inTransaction(this.#database, () => dueRechecks(this.#database, ask));
-  }
-
+  readonly dueRechecks = this.step(({ database }, ask: Parameters<typeof dueRechecks>[1]) =>
+    dueRechecks(database, ask),
+  );
   /** When the next order of a shop is due to be read again; null: none waits for that. */
-  async nextRecheckAt(source: string): Promise<number | null> {
-    return nextRecheckAt(this.#database).get(source) ?? null;
-  }
-
+  readonly nextRecheckAt = this.first(nextRecheckAt);
   /** Reading an order again told nothing: why, and when it is read next. Changes nothing for one that waits no more. */
-  async postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void> {
-    inTransaction(this.#database, () => postponeRecheck(this.#database).run(step));
-  }
-
+  readonly postponeRecheck = this.write(postponeRecheck);
   /** Entries whose order waits to be read again in a shop that is not among these are due at once. Returns how many. */
-  async endRechecksOfOthers(step: { sources: readonly string[]; nowMs: number }): Promise<number> {
-    return inTransaction(this.#database, () => endRechecksOfOthers(this.#database, step));
-  }
-
+  readonly endRechecksOfOthers = this.step(({ database }, shops: { sources: readonly string[]; nowMs: number }) =>
+    endRechecksOfOthers(database, shops),
+  );
   /** How far a storefront was read back, by the shop's clock; null before the first time. */
-  async watermark(source: string): Promise<number | null> {
-    return selectWatermark(this.#database).get(source) ?? null;
-  }
-
+  readonly watermark = this.first(selectWatermark);
   /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
-  async advanceWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void> {
-    inTransaction(this.#database, () => advanceWatermark(this.#database).run(step));
-  }
-
+  readonly advanceWatermark = this.write(advanceWatermark);
   /** Lowers a watermark that lies in the future, by a clock that was ahead, to the present. Returns whether it did. */
-  async lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean> {
-    return inTransaction(this.#database, () => lowerWatermark(this.#database).run(step).changes === 1);
+  readonly lowerWatermark = this.step(
+    ({ database }, present: { source: string; presentMs: number; nowMs: number }) =>
+      lowerWatermark(database).run(present).changes === 1,
+  );
+}
+
+function flagUnreadOrders(outbox: Outbox, step: { source: string; seenBeforeMs: number; nowMs: number }): number {
+  const orders = selectUnreadSince(outbox.database).all(step);
+  const why = 'reading the shop back did not bring it: is it in the trash?';
+  for (const order of orders) flagUnread(outbox, order, why, step.nowMs);
+  return orders.length;
+}
+
+function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: readonly string[]; nowMs: number }): void {
+  for (;;) {
+    const orders = selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources));
+    for (const order of orders) flagUnread(outbox, order, 'its shop is not read back any more', nowMs);
+    if (orders.length < atOnce) return;
   }
+}
+
+/** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
+function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, why: string, nowMs: number): void {
+  const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
+  const noLine = { lineId: null, field: null, value: null };
+  flagOnce(outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
+  clearUnread(outbox.database).run(source, orderId);
+}
+
+/** Remembers the source of each shop: it is a part of the references of its orders. */
+function adoptShops(
+  { database, namespace }: Outbox,
+  { shops, nowMs }: { shops: readonly ShopIdentity[]; nowMs: number },
+): void {
+  for (const shop of shops) {
+    const { title, source } = shop;
+    for (const fingerprint of shop.fingerprints) {
+      const { kind } = fingerprint;
+      const value = kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;
+      const known = findSource(database).get(kind, value);
+      if (known !== undefined && known !== source) refuse(title, fingerprint, { known, source });
+      remember(database).run({ kind, value, source, nowMs });
+    }
+  }
+  forgetOld(database).run(nowMs - forgottenAfterMs);
+}
+
+function refuse(title: string, { kind }: ShopFingerprint, sources: { known: string; source: string }): never {
+  const { known, source } = sources;
+  throw new OrderSyncError(
+    'CONFIG_INVALID',
+    `The orders of the shop ${title} would belong to the source "${source}", but the shop with this ${kind} has the source "${known}"`,
+    {
+      hint: `set source: ${known} for it: under another source, what the shop shows again would be bought again. Another shop needs a name and a secret of its own`,
+    },
+  );
 }

@@ -1,5 +1,6 @@
-import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, inTransaction, statementOf } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 import { conditionsOfStates } from '../sqlite/state-conditions.ts';
 import { moveAfterLoss } from '../submission/after-loss.ts';
 import { lanesOf } from '../submission/lanes.ts';
@@ -50,13 +51,7 @@ const nextDeadline = columnOf<[], number | null>(
 );
 
 /** The stored times that are waited for or measured. They are times of the wall clock, and move with it. */
-export class StoredTimes {
-  readonly #database: Sqlite;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
+export class StoredTimes extends OutboxSteps {
   /**
    * Moves every stored time that is waited for or measured by a step of the wall clock. Times that tell what happened stay
    * as the clock showed them. No pending entry is due later than now.
@@ -67,7 +62,7 @@ export class StoredTimes {
    */
   async follow(step: { stepMs: number; nowMs: number; onMoved?: () => void }): Promise<number> {
     const { stepMs, nowMs } = step;
-    const database = this.#database;
+    const { database } = this;
     const moved = inTransaction(database, () => {
       let count = 0;
       for (const move of stepMs === 0 ? [] : moveTimes) count += move(database).run({ stepMs }).changes;
@@ -82,18 +77,14 @@ export class StoredTimes {
   }
 
   /** The first deadline of an entry for which nothing was charged; null when none has one. */
-  async nextDeadlineMs(): Promise<number | null> {
-    return nextDeadline(this.#database).get() ?? null;
-  }
+  readonly nextDeadlineMs = this.first(nextDeadline);
 
   /** The latest time that was recorded as seen, in the time of today's clock; null in a new database. */
   async lastSeenMs(): Promise<number | null> {
-    const text = readMeta(this.#database, seenName);
+    const text = readMeta(this.database, seenName);
     return text === undefined ? null : Number(text);
   }
 
   /** Records that the wall clock has shown this time. */
-  async recordSeen(nowMs: number): Promise<void> {
-    inTransaction(this.#database, () => writeMeta(this.#database, seenName, String(nowMs)));
-  }
+  readonly recordSeen = this.step(({ database }, nowMs: number) => writeMeta(database, seenName, String(nowMs)));
 }

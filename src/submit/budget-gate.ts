@@ -1,6 +1,7 @@
 import {
   BudgetWindow,
   isThrottled,
+  remembersSurprise,
   type Throttle,
   throttleAfterSurprise,
   throttledDistanceMs,
@@ -48,6 +49,8 @@ interface KeyBudget {
   /** The end of the back-off that the server asked for. */
   blockedUntilMs: number;
   throttle: Throttle | null;
+  /** The first of the 429s that came so soon after one another that the throttle remembers them. */
+  surprisedSinceMs: number;
   /** When the last call was started: throttled calls keep their distance from it. */
   lastSpendAtMs: number;
   lastCallAtMs: number;
@@ -81,6 +84,7 @@ export class BudgetGate {
       orders: new BudgetWindow(orders, windowMs),
       blockedUntilMs: Number.NEGATIVE_INFINITY,
       throttle: null,
+      surprisedSinceMs: Number.NEGATIVE_INFINITY,
       lastSpendAtMs: Number.NEGATIVE_INFINITY,
       lastCallAtMs: Number.NEGATIVE_INFINITY,
     };
@@ -140,6 +144,7 @@ export class BudgetGate {
       const key = this.#findOrRetire(keyName);
       key.blockedUntilMs = Math.min(blockedUntilMono, now + longestBlockMs);
       key.throttle = { untilMs: Math.min(throttledUntilMono, now + throttleLengthMs), lengthMs: throttleLengthMs };
+      key.surprisedSinceMs = key.throttle.untilMs - throttleLengthMs;
     }
   }
 
@@ -249,13 +254,19 @@ export class BudgetGate {
     const key = this.#find(keyName);
     this.#rateLimited.set(keyName, (this.#rateLimited.get(keyName) ?? 0) + 1);
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
-    const throttle = throttleAfterSurprise(key.throttle, this.#clock.monoMs(), this.#limits.windowMs);
+    const now = this.#clock.monoMs();
+    const { windowMs } = this.#limits;
+    if (!remembersSurprise(key.throttle, now)) key.surprisedSinceMs = now;
+    const surprisedForMs = now - key.surprisedSinceMs;
+    const throttle = throttleAfterSurprise(key.throttle, now, windowMs);
     key.throttle = throttle;
     return {
       keyName,
       blockedUntilMono: key.blockedUntilMs,
       throttledUntilMono: throttle.untilMs,
       throttleLengthMs: throttle.lengthMs,
+      // A burst that the server counts in another way is over after a window, and the throttle keeps from the next.
+      surprise: { forMs: surprisedForMs, isUnexplained: surprisedForMs >= windowMs },
     };
   }
 

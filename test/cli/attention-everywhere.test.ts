@@ -333,6 +333,22 @@ const ways: readonly Way[] = [
     result: null,
     refusal: 'send them again',
   },
+  {
+    name: 'a key that somebody else uses, too',
+    fail: async (store) => {
+      const keys = [{ name: 'main', value: 'sandbox-key-main' }];
+      await store.submission.budget.adoptKeys({ keys, nowMs: agoMs(anHour), whileRunning: false });
+      const times = { keyName: 'main', blockedUntilMono: 1, throttledUntilMono: 1, throttleLengthMs: 1 };
+      const surprise = { forMs: anHour / 2, isUnexplained: true };
+      const at = { nowMs: agoMs(anHour), nowMono: 1, bootId: null };
+      await store.submission.budget.recordBackOff({ ...times, surprise }, at);
+    },
+    kind: 'key_used_elsewhere',
+    code: 'key_used_elsewhere',
+    message: 'key:main: the API answers 429 although',
+    result: null,
+    refusal: 'stop the other worker',
+  },
   ...['account', 'key:main', 'balance:USD', 'family:gift_card', 'variant:steam-10'].map(
     (scope): Way => ({
       name: `a pause of ${scope}`,
@@ -465,6 +481,7 @@ describe('each way in which an order can fail', () => {
       refused_file: true,
       delivery: true,
       older_copy: true,
+      key_used_elsewhere: true,
       pause: true,
     };
     expect(new Set(ways.map(({ kind }) => kind))).toEqual(new Set(Object.keys(kinds)));

@@ -113,11 +113,16 @@ const longestLengthWindows = 24 * 60;
 export function throttleAfterSurprise(before: Throttle | null, nowMs: number, windowMs: number): Throttle {
   const first = firstLengthWindows * windowMs;
   const longest = longestLengthWindows * windowMs;
-  const repeated = before !== null && nowMs < before.untilMs + before.lengthMs;
+  const repeated = before !== null && remembersSurprise(before, nowMs);
   // Another 429 during a throttle says nothing new about bursts, so it does not make the throttle longer.
   const during = before !== null && nowMs < before.untilMs;
   const lengthMs = during ? before.lengthMs : repeated ? Math.min(longest, before.lengthMs * 2) : first;
   return { untilMs: nowMs + lengthMs, lengthMs };
+}
+
+/** Whether a 429 now belongs to the ones before it. */
+export function remembersSurprise(before: Throttle | null, nowMs: number): boolean {
+  return before !== null && nowMs < before.untilMs + before.lengthMs;
 }
 
 export function isThrottled(throttle: Throttle | null, nowMs: number): throttle is Throttle {

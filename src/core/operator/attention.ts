@@ -55,6 +55,9 @@ export const attentionReasons = {
   older_copy: holding(
     'orders that came in after the copy was made: they are missing',
   )`have the shops send them again, as docs/operating.md says under Restore; the row ends by itself`,
+  key_used_elsewhere: holding(
+    'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
+  )`stop the other worker or program that uses this key, or give this worker keys of its own; where there is none, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   paused_by_person: itsScope`resume it with ${'resume'}`,
   connector_unproven: itsScope`compare \`wire\` with the answers in ${'show'}; if the mapping is right, ${'resume'}`,
   api_unreachable: itsScope`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
@@ -117,6 +120,7 @@ interface AttentionEvidence {
   readonly order_number?: string | null;
   readonly line_number?: number | null;
   readonly field?: string | null;
+  readonly last_at?: string;
 }
 
 /** A row of the view, as far as it says what happened. */
@@ -131,6 +135,8 @@ interface Happened {
 /** The event, as a sentence. */
 export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
   switch (reason) {
+    case 'key_used_elsewhere':
+      return `${scope ?? ''}: the API answers 429 although this worker keeps within the limits, last at ${evidence.last_at ?? ''}`;
     case 'sink_paused':
       return `${scope ?? ''}: ${message ?? ''}`;
     case 'awaits_read_back':

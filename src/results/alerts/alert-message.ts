@@ -17,6 +17,7 @@ const sentences: Readonly<Record<string, string>> = {
   refused_file: 'order files were refused',
   delivery: 'results were given up: the shop does not have them',
   older_copy: 'database is an older copy',
+  key_used_elsewhere: 'keys are used by somebody else, too',
   pause: 'scopes are paused: their orders wait',
   sink: 'sinks take no results',
 };

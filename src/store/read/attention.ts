@@ -18,6 +18,7 @@ export const attentionKinds = [
   'refused_file',
   'delivery',
   'older_copy',
+  'key_used_elsewhere',
   'pause',
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];

@@ -82,6 +82,8 @@ export interface KeyBackOff {
   readonly blockedUntilMono: number;
   readonly throttledUntilMono: number;
   readonly throttleLengthMs: number;
+  /** For how long 429s have come although the budget allowed the calls; unexplained: somebody else uses the key. */
+  readonly surprise?: { readonly forMs: number; readonly isUnexplained: boolean };
 }
 
 export interface AttemptClose {

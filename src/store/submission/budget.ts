@@ -35,6 +35,7 @@ const noBackOff = {
   throttledUntilMono: null,
   throttleLengthMs: null,
   rateLimitedAtMs: null,
+  usedElsewhereSinceMs: null,
 };
 type BackOffRow = Readonly<Record<Exclude<keyof typeof noBackOff, 'bootId'>, number | null>> &
   Pick<AttemptClose, 'bootId'>;
@@ -65,16 +66,19 @@ const findUse = columnOf<{ name: string }, number>(
 // The back-off that a 429 asked of each key.
 const selectBackOff = statementOf<[string], BackOffRow>(
   `SELECT boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
-     throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs
+     throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs,
+     used_elsewhere_since_ms AS usedElsewhereSinceMs
    FROM wholesale_keys WHERE key_name = ?`,
 );
 const putBackOff = statementOf<BackOffRow & { keyName: string }, never>(
   `INSERT INTO wholesale_keys (key_name, boot_id, stamped_mono, blocked_until_mono, throttled_until_mono,
-     throttle_length_ms, rate_limited_at_ms)
-   VALUES (:keyName, :bootId, :stampedMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :rateLimitedAtMs)
+     throttle_length_ms, rate_limited_at_ms, used_elsewhere_since_ms)
+   VALUES (:keyName, :bootId, :stampedMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :rateLimitedAtMs,
+     :usedElsewhereSinceMs)
    ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
      blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
-     throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
+     throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms,
+     used_elsewhere_since_ms = excluded.used_elsewhere_since_ms`,
 );
 // A back-off that was stamped in another run of the machine lasts its full length again, from now on.
 const restartBackOffs = statementOf<{ nowMono: number; bootId: string | null }, never>(
@@ -215,7 +219,11 @@ export function settleAttemptSlots(database: Sqlite, { attemptId, slotsSettledMo
 
 /** Called inside the transaction that closes the attempt which was rate-limited. */
 export function stampBackOff(database: Sqlite, backOff: KeyBackOff, { nowMono, bootId, nowMs }: Stamp): void {
-  putBackOff(database).run({ ...backOff, bootId, stampedMono: nowMono, rateLimitedAtMs: nowMs });
+  const { surprise = { forMs: 0, isUnexplained: false }, ...stored } = backOff;
+  const known = selectBackOff(database).get(backOff.keyName)?.usedElsewhereSinceMs ?? null;
+  const before = surprise.forMs === 0 ? null : known;
+  const usedElsewhereSinceMs = surprise.isUnexplained ? (before ?? Math.round(nowMs - surprise.forMs)) : before;
+  putBackOff(database).run({ ...stored, bootId, stampedMono: nowMono, rateLimitedAtMs: nowMs, usedElsewhereSinceMs });
 }
 
 /** A back-off binds the value that it was asked of. Slots count for the name as well, which is only safer. */

@@ -53,6 +53,7 @@ const keptColumns = [
   'storefront_watermarks.updated_at_ms',
   'variant_limits.learned_at_ms',
   'wholesale_keys.rate_limited_at_ms',
+  'wholesale_keys.used_elsewhere_since_ms',
   // The deadline that the shop set is a time of the world, not of this machine.
   'entries.not_after_ms',
   'lines.not_after_ms',

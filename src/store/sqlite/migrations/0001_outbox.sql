@@ -406,7 +406,9 @@ CREATE TABLE wholesale_keys (
   -- Its calls keep an even distance before this; for how long in all.
   throttled_until_mono REAL,
   throttle_length_ms   REAL,
-  rate_limited_at_ms   INTEGER
+  rate_limited_at_ms   INTEGER,
+  -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
+  used_elsewhere_since_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it.

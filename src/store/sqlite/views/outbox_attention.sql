@@ -68,6 +68,12 @@ FROM sink_pauses p
 WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000
   AND EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000)
 UNION ALL
+-- For a day after the last 429, because whoever else uses the key may rest at night.
+SELECT 'key_used_elsewhere', 'key_used_elsewhere' AS reason, 'key:' || k.key_name, NULL, NULL, NULL, NULL, 'rate_limited', 'key_used_elsewhere', NULL,
+       strftime('%Y-%m-%dT%H:%M:%fZ', k.used_elsewhere_since_ms / 1000.0, 'unixepoch'), 'key:' || k.key_name,
+       json_object('last_at', strftime('%Y-%m-%dT%H:%M:%fZ', k.rate_limited_at_ms / 1000.0, 'unixepoch')), 0
+FROM wholesale_keys k WHERE k.used_elsewhere_since_ms IS NOT NULL AND k.rate_limited_at_ms > unixepoch() * 1000 - 86400000
+UNION ALL
 -- Reading the shop back tells within minutes which lines were refunded, unless the shop cannot be read.
 SELECT 'storefront', 'awaits_read_back' AS reason, 'order:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL,
        'awaits_read_back', 'awaits_read_back', NULL,

@@ -10,13 +10,6 @@ import type { BulkResult } from '../store/operator/entry-command.ts';
 import type { FoundEntries } from '../store/read/bulk-entries.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 
-interface BulkRequest {
-  readonly order: BulkAction;
-  readonly which: BulkFilter;
-  readonly actor: string;
-  readonly reason: string;
-}
-
 type BulkCommand = Extract<OperatorCommand, { action: 'bulk' }>;
 
 /** The entries that a run would change. */
@@ -30,7 +23,7 @@ export interface BulkPreview {
 
 export function previewBulk(
   read: Pick<OutboxReader, 'findForBulk'>,
-  { order, which }: Pick<BulkRequest, 'order' | 'which'>,
+  { order, which }: { readonly order: BulkAction; readonly which: BulkFilter },
 ): BulkPreview {
   const found = read.findForBulk(order, which, mostInRun);
   return {
@@ -40,26 +33,27 @@ export function previewBulk(
   };
 }
 
+/** How many entries of each state a preview found. */
+export const statesOf = ({ found }: BulkPreview): Record<string, number> =>
+  Object.fromEntries(found.map(({ state, count }) => [state, count]));
+
 /**
  * Performs a command for many entries, in steps. Each step is on disk before the next one begins: when it is interrupted, what
  * was done is done once, and the rest is as it was.
  */
 export async function runBulk(
-  request: BulkRequest,
+  request: Omit<BulkCommand, 'action' | 'references'>,
   references: readonly string[],
-  parts: {
-    readonly perform: (command: BulkCommand) => Promise<CommandResult>;
-  },
+  perform: (command: BulkCommand) => Promise<CommandResult>,
 ): Promise<BulkResult> {
   const changed: string[] = [];
   const refused: BulkResult['refused'][number][] = [];
   for (let start = 0; start < references.length; start += mostInStep) {
     const step = references.slice(start, start + mostInStep);
-    const result = await parts.perform({ action: 'bulk', ...request, references: step });
-    if (result.kind === 'bulk') {
-      changed.push(...result.changed);
-      refused.push(...result.refused);
-    }
+    const result = await perform({ action: 'bulk', ...request, references: step });
+    if (result.kind !== 'bulk') continue;
+    changed.push(...result.changed);
+    refused.push(...result.refused);
   }
   return { changed, refused };
 }

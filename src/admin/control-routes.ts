@@ -24,7 +24,7 @@ interface ControlOptions {
 
 const bodyBytes = 1_048_576;
 
-const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>> = {
+export const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>> = {
   NOT_FOUND: 404,
   REFUSED: 409,
   INVALID_INPUT: 422,

@@ -83,10 +83,11 @@ function adminPages(
   const { config, clock, version } = deps;
   const { read } = parts.store;
   const logger = deps.logger.child({ component: 'pages' });
+  const access = new PageAccess(() => current.config.admin, clock, logger);
   return pageRoutes({
-    access: new PageAccess(() => current.config.admin, clock, logger),
+    access,
     logger,
-    actions: (page, notices) => actionRoutes({ sources: { read, clock }, perform, draining, page, notices }),
+    actions: (page) => actionRoutes({ sources: { read, clock }, perform, draining, page, access }),
     sources: {
       read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),

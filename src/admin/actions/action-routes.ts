@@ -1,18 +1,18 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import type { CommandResult, OperatorCommand } from '../../core/operator/operator-command.ts';
-import { OrderSyncError, type OrderSyncErrorCode } from '../../core/order-sync-error.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { previewBulk, runBulk } from '../bulk-run.ts';
-import type { FormContext, PageSources } from '../pages/page-sources.ts';
+import { statusOf } from '../control-routes.ts';
 import type { Html } from '../html/document.ts';
-import type { Notices } from '../pages/layout.ts';
-import type { ShowOutcome } from '../pages/page-routes.ts';
-import { ownPath } from '../sign-in/guard-pages.ts';
-import { requireOperator } from '../sign-in/page-access.ts';
-import type { PageEnv } from '../sign-in/visitor.ts';
 import { actionForms } from '../pages/action-forms.ts';
-import { FinishedForms, type FormFields, type FormRequest, readForm } from './read-form.ts';
+import type { ShowPage } from '../pages/layout.ts';
+import type { FormContext, PageSources } from '../pages/page-sources.ts';
+import { ownPath } from '../sign-in/guard-pages.ts';
+import { type PageAccess, requireOperator } from '../sign-in/page-access.ts';
+import type { PageEnv } from '../sign-in/visitor.ts';
 import { acknowledgePreview, bulkPreview, bulkReport, revealedUnits } from './outcome-pages.ts';
+import { type FormFields, type FormRequest, readForm } from './read-form.ts';
 
 interface ActionOptions {
   readonly sources: Pick<PageSources, 'read' | 'clock'>;
@@ -20,68 +20,80 @@ interface ActionOptions {
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
   /** The worker is stopping, and decides nothing more. */
   readonly draining: () => boolean;
-  /** A whole page with this content. */
-  readonly page: ShowOutcome;
-  /** Tells the visitor on the next page what was done. */
-  readonly notices: Notices;
+  readonly page: ShowPage;
+  readonly access: PageAccess;
 }
 
-/** The outcome of a form, kept because its page may be asked for again. */
-interface Done {
-  readonly title: string;
-  readonly main: Html;
-  readonly returnTo: string;
-}
+/** The report of a form, kept because its page may be asked for again. Null: the page of the form shows what became of it. */
+type Report = { readonly main: Html; readonly returnTo: string } | null;
 
-const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>> = {
-  NOT_FOUND: 404,
-  REFUSED: 409,
-  INVALID_INPUT: 422,
-  DISK_FULL: 503,
-  UNREACHABLE: 503,
-};
+/** So many forms are remembered, the last ones. */
+const mostKept = 500;
 
 /**
  * Performs what the forms of the pages ask for, as an operator who is signed in. `guardPages` has checked the sender and the
  * session before. The outcome is shown after a redirect, so that reloading does nothing.
  */
 export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
+  const { access, draining, sources } = options;
   const routes = new Hono<PageEnv>();
-  const finished = new FinishedForms<Done | null>();
+  const once = performOnce();
+  const show = (context: Context<PageEnv>, title: string, main: Html, returnTo: string): Html =>
+    options.page(context, title, html`${main}<p><a href="${returnTo}">Back to the page</a></p>`, returnTo);
   routes.post('/actions', requireOperator, async (context) => {
+    const { visitor } = context.var;
     const fields = fieldsOf(await context.req.parseBody());
     const returnTo = ownPath(fields.get('return_to'));
-    const form: FormContext = { visitor: context.var.visitor, returnTo };
+    const form: FormContext = { visitor, returnTo };
     try {
-      if (options.draining())
-        throw new OrderSyncError('UNREACHABLE', 'The worker is stopping. Try again when it runs.');
-      const request = readForm(fields, actorOf(context), options.sources.clock.wallMs());
+      if (draining()) throw new OrderSyncError('UNREACHABLE', 'The worker is stopping. Try again when it runs.');
+      // No name of a token can be that of a part of the program.
+      const request = readForm(fields, `page:${visitor.name ?? ''}`, sources.clock.wallMs());
       const shown = await shownAtOnce(request, options, form);
-      if (shown !== null) return await context.html(options.page(context, shown.title, shown.main, returnTo));
+      if (shown !== null) return await context.html(show(context, shown.title, shown.main, returnTo));
       const id = fields.get('form') ?? '';
       if (!/^[\w-]{16}$/.test(id)) throw new OrderSyncError('INVALID_INPUT', 'The form has no id of its own');
-      const done = await finished.once(`${form.visitor.csrf} ${id}`, () => perform(request, fields, options, form));
-      if (done === null && request.kind === 'command') options.notices.tell(form.visitor, doneText(request.command));
-      return context.redirect(done === null ? returnTo : `/actions/${id}`, 303);
+      const report = await once.perform(`${visitor.csrf} ${id}`, async () => {
+        const main = await perform(request, fields, options);
+        return main === null ? null : { main, returnTo };
+      });
+      if (report === null && request.kind === 'command') access.tell(context, doneText(request.command));
+      return context.redirect(report === null ? returnTo : `/actions/${id}`, 303);
     } catch (error) {
-      const status = error instanceof OrderSyncError ? statusOf[error.code] : undefined;
-      if (!(error instanceof OrderSyncError) || status === undefined) throw error;
-      const main = refusal(error, fields, options, form);
-      return await context.html(options.page(context, 'Not done', main, returnTo), status);
+      if (!(error instanceof OrderSyncError)) throw error;
+      const status = error.code === 'UNREACHABLE' ? 503 : statusOf[error.code];
+      if (status === undefined) throw error;
+      return await context.html(show(context, 'Not done', refusal(error, fields, options, form), returnTo), status);
     }
   });
   routes.get('/actions/:id', async (context) => {
-    const { visitor } = context.var;
-    const done = await finished.find(`${visitor.csrf} ${context.req.param('id')}`);
-    if (done === null)
+    const report = await once.find(`${context.var.visitor.csrf} ${context.req.param('id')}`);
+    if (report === null)
       throw new OrderSyncError('NOT_FOUND', 'This report is not kept any more. The audit log has what was done.');
-    return await context.html(options.page(context, done.title, done.main, done.returnTo));
+    return await context.html(show(context, 'What was done', report.main, report.returnTo));
   });
   return routes;
 }
 
-/** Who decides, for the audit log. No name of a token can be that of a part of the program. */
-const actorOf = (context: Context<PageEnv>): string => `page:${context.var.visitor.name ?? ''}`;
+/** A form that is submitted twice is performed once. Its id has that of its session in it. */
+function performOnce() {
+  /** The form that was submitted first comes first. */
+  const kept = new Map<string, Promise<Report>>();
+  return {
+    find: async (id: string): Promise<Report> => (await kept.get(id)) ?? null,
+    perform: (id: string, first: () => Promise<Report>): Promise<Report> => {
+      const known = kept.get(id);
+      if (known !== undefined) return known;
+      const outcome = first();
+      kept.set(id, outcome);
+      // A refused or failed command may be tried again with the same form.
+      outcome.catch(() => kept.delete(id));
+      const [oldest] = kept.keys();
+      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      return outcome;
+    },
+  };
+}
 
 function fieldsOf(body: Readonly<Record<string, unknown>>): FormFields {
   return new Map(
@@ -97,7 +109,7 @@ function fieldsOf(body: Readonly<Record<string, unknown>>): FormFields {
  */
 async function shownAtOnce(
   request: FormRequest,
-  { sources, perform: send }: ActionOptions,
+  { sources: { read }, perform: send }: ActionOptions,
   form: FormContext,
 ): Promise<{ title: string; main: Html } | null> {
   if (request.kind === 'command') {
@@ -105,13 +117,13 @@ async function shownAtOnce(
     const result = await send(request.command);
     const units = result.kind === 'revealed' ? result.units : [];
     const { reference } = request.command;
-    return { title: 'Delivered codes', main: revealedUnits(reference, units, sources.read.showEntry(reference), form) };
+    return { title: 'Delivered codes', main: revealedUnits(reference, units, read.showEntry(reference)) };
   }
   if (request.isConfirmed) return null;
   const main =
     request.kind === 'bulk'
-      ? bulkPreview(request, previewBulk(sources.read, request), form)
-      : acknowledgePreview(request.which, sources.read, form);
+      ? bulkPreview(request.order, request.which, previewBulk(read, request), form)
+      : acknowledgePreview(request.which, read, form);
   return { title: 'Before it is done', main };
 }
 
@@ -133,13 +145,12 @@ function doneText(command: OperatorCommand): string {
   }
 }
 
-/** Null: the page that the form came from shows what became of it. */
+/** Returns what a report says. Null: the page that the form came from shows what became of it. */
 async function perform(
   request: FormRequest,
   fields: FormFields,
   { sources, perform: send }: ActionOptions,
-  { returnTo }: FormContext,
-): Promise<Done | null> {
+): Promise<Html | null> {
   if (request.kind === 'command') {
     throwIfNothingDone(await send(request.command));
     return null;
@@ -148,18 +159,14 @@ async function perform(
   if (request.kind === 'bulk') {
     const { order, which } = request;
     const { matched, references } = previewBulk(sources.read, request);
-    const result = await runBulk({ order, which, ...who }, references, { perform: send });
-    return { title: 'What was done', main: bulkReport(order, matched, result, returnTo), returnTo };
+    return bulkReport(order, matched, await runBulk({ order, which, ...who }, references, send));
   }
   let count = 0;
-  for (;;) {
+  for (let found = -1; found !== 0; count += found) {
     const step = await send({ action: 'acknowledge', which: request.which, ...who });
-    const found = step.kind === 'acknowledged' ? step.acknowledged.length : 0;
-    count += found;
-    if (found === 0) break;
+    found = step.kind === 'acknowledged' ? step.acknowledged.length : 0;
   }
-  const main = html`<p class="good">${count} rows left the attention list.</p><p><a href="${returnTo}">Back</a></p>`;
-  return { title: 'What was done', main, returnTo };
+  return html`<p class="good">${count} rows left the attention list.</p>`;
 }
 
 /** For one row or one result, the answer "none" is a refusal. */
@@ -178,9 +185,7 @@ function refusal(error: OrderSyncError, fields: FormFields, { sources }: ActionO
   const reference = fields.get('reference');
   const order = reference === undefined ? null : sources.read.showEntry(reference);
   const entry = order?.entries.find((it) => it.reference === reference);
-  const instead = order === null || entry === undefined ? null : actionForms.entry(entry, form);
   return html`<p class="problem">${error.message}</p>
 ${error.hint === undefined ? null : html`<p>${error.hint}</p>`}
-${entry === undefined ? null : html`<h2>What can be done instead</h2><p><span class="code">${entry.reference}</span> is ${entry.state}.</p>${instead ?? html`<p>Nothing can be done to it.</p>`}`}
-<p><a href="${form.returnTo}">Back to the page</a></p>`;
+${entry === undefined ? null : html`<h2>What can be done instead</h2><p><span class="code">${entry.reference}</span> is ${entry.state}.</p>${actionForms.entry(entry, form) ?? html`<p>Nothing can be done to it.</p>`}`}`;
 }

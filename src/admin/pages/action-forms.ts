@@ -15,125 +15,95 @@ interface OfferedAction {
   readonly what: string;
   readonly fields: Readonly<Record<string, string>>;
   /** Fields for the person to fill in, besides the reason. */
-  readonly inputs?: Html | null;
-  /** False where nothing is decided yet: a preview asks for no reason. */
-  readonly needsReason?: boolean;
-}
-
-/** A form that is closed until somebody opens it. It works without JavaScript. */
-function foldedForm(action: OfferedAction, context: FormContext): Html {
-  return html`<details class="action"><summary>${action.title}</summary>
-${openForm(action, context)}</details>`;
+  readonly inputs?: Html;
+  /** Nothing is decided yet, so nobody is asked for a reason. */
+  readonly isPreview?: boolean;
 }
 
 /** A form. Its id makes a second submit of the same form harmless. */
 export function openForm(
-  { title, what, fields, inputs = null, needsReason = true }: OfferedAction,
+  { title, what, fields, inputs, isPreview = false }: OfferedAction,
   { visitor, returnTo }: FormContext,
 ): Html {
-  const hidden = {
-    csrf: visitor.csrf ?? '',
-    return_to: returnTo,
-    form: randomBytes(12).toString('base64url'),
-    ...fields,
-  };
+  const id = randomBytes(12).toString('base64url');
+  const hidden = { csrf: visitor.csrf ?? '', return_to: returnTo, form: id, ...fields };
   return html`<form class="stack" method="post" action="/actions">
 ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <p>${what}</p>
 ${inputs}
-${needsReason ? html`<label>Why, for the audit log (at least 3 characters)<br><input name="reason" required minlength="3" maxlength="500" autocomplete="off"></label>` : null}
+${isPreview ? null : html`<label>Why, for the audit log (at least 3 characters)<br><input name="reason" required minlength="3" maxlength="500" autocomplete="off"></label>`}
 <div><button type="submit">${title}</button></div>
 </form>`;
 }
 
-function textInput(name: string, label: string, attributes: { required?: boolean; value?: string } = {}): Html {
-  return html`<label>${label}<br><input name="${name}" value="${attributes.value ?? ''}" maxlength="400" autocomplete="off"${attributes.required === true ? html` required` : null}></label>`;
+/** @param value of a field that must be filled in; without it, it may stay empty */
+function textInput(name: string, label: string, value?: string): Html {
+  return html`<label>${label}<br><input name="${name}" value="${value ?? ''}" maxlength="400" autocomplete="off"${value === undefined ? null : html` required`}></label>`;
 }
 
-function choiceInput(name: string, label: string, choices: readonly (readonly [string, string])[]): Html {
-  return html`<label>${label}<br><select name="${name}">${choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`;
+function choiceInput(
+  name: string,
+  label: string,
+  choices: readonly string[],
+  titleOf = (choice: string) => choice,
+): Html {
+  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${titleOf(value)}</option>`)}</select></label>`;
 }
 
-/** The actions that `allowedActions` allows for an entry now, as forms. */
-function entryActions(entry: EntryDetail): readonly OfferedAction[] {
-  const offered = allowedActions(entry).flatMap((action) => offerOf(action, entry));
-  return entry.unitCount > 0 && entry.shreddedAt === null ? [...offered, revealOf(entry)] : offered;
-}
-
-function offerOf(action: EntryActionName, entry: EntryDetail): readonly OfferedAction[] {
+/** The forms of an action that `allowedActions` allows for an entry now. */
+function offersOf(action: EntryActionName, entry: EntryDetail): readonly OfferedAction[] {
   const { reference, state, heldFrom } = entry;
-  const fields = { action, reference };
+  const offer = (title: string, what: string, more: Partial<OfferedAction['fields']> = {}, inputs?: Html) => {
+    return { title, what, fields: { action, reference, ...more }, ...(inputs === undefined ? {} : { inputs }) };
+  };
   switch (action) {
     case 'hold':
-      return [{ title: 'Hold', what: 'It is not sent until somebody releases it.', fields }];
+      return [offer('Hold', 'It is not sent until somebody releases it.')];
     case 'release':
-      return [{ title: 'Release', what: `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`, fields }];
+      return [offer('Release', `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`)];
     case 'cancel':
+      return [offer('Cancel', 'It ends as cancelled: nothing is bought for it, and the shop is told so.')];
+    case 'retry': {
+      const waits = 'The worker sends it as soon as the budget allows, with the same reference.';
+      const other = 'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
+      return [offer('Retry now', state === 'waiting' ? waits : other)];
+    }
+    case 'decide_change': {
+      const same = 'The line is the one that vanished under another id: nothing is bought for it.';
+      const another = 'The line is a purchase of its own: it is bought, too.';
       return [
-        { title: 'Cancel', what: 'It ends as cancelled: nothing is bought for it, and the shop is told so.', fields },
+        offer('It is the same purchase', same, { is_another: 'no' }),
+        offer('It is another purchase', another, { is_another: 'yes' }),
       ];
-    case 'retry':
-      return [{ title: 'Retry now', what: retryText(state), fields }];
-    case 'decide_change':
+    }
+    case 'reorder': {
+      const what =
+        "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.";
       return [
-        {
-          title: 'It is the same purchase',
-          what: 'The line is the one that vanished under another id: nothing is bought for it.',
-          fields: { ...fields, is_another: 'no' },
-        },
-        {
-          title: 'It is another purchase',
-          what: 'The line is a purchase of its own: it is bought, too.',
-          fields: { ...fields, is_another: 'yes' },
-        },
+        offer('Order again', what, {}, textInput('confirm', `Type the old reference to confirm: ${reference}`, '')),
       ];
-    case 'reorder':
-      return [
-        {
-          title: 'Order again',
-          what: "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.",
-          fields,
-          inputs: textInput('confirm', `Type the old reference to confirm: ${reference}`, { required: true }),
-        },
-      ];
-    case 'resolve':
-      return [resolveOf(entry)];
+    }
+    case 'resolve': {
+      const title = state === 'fulfilled' ? 'Enter the missing units' : 'Resolve';
+      const what = 'You settle it as you found it at the supplier. The shop gets the result, with your name.';
+      return [offer(title, what, {}, resolutionInputs(state === 'fulfilled' ? ['fulfilled'] : resolutions))];
+    }
   }
 }
 
-function retryText(state: EntryDetail['state']): string {
-  return state === 'waiting'
-    ? 'The worker sends it as soon as the budget allows, with the same reference.'
-    : 'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
-}
-
-function resolveOf({ reference, state }: EntryDetail): OfferedAction {
-  const ends = state === 'fulfilled' ? (['fulfilled'] as const) : resolutions;
-  return {
-    title: state === 'fulfilled' ? 'Enter the missing units' : 'Resolve',
-    what: 'You settle it as you found it at the supplier. The shop gets the result, with your name.',
-    fields: { action: 'resolve', reference },
-    inputs: html`${choiceInput(
-      'as',
-      'What you found',
-      ends.map((end) => [end, end]),
-    )}
+const resolutionInputs = (ends: readonly string[]): Html => html`${choiceInput('as', 'What you found', ends)}
 ${textInput('order_number', "The supplier's number of the order")}
 ${textInput('note', 'A sentence for the result that the shop gets')}
 <label>The delivered units, one code a line<br><textarea name="units" rows="3" maxlength="40000" autocomplete="off"></textarea></label>
-<label><input type="checkbox" name="no_units" value="yes"> The units are not known: the result asks for delivery by hand</label>`,
-  };
-}
+<label><input type="checkbox" name="no_units" value="yes"> The units are not known: the result asks for delivery by hand</label>`;
 
-function revealOf({ reference, unitCount }: EntryDetail): OfferedAction {
-  return {
-    title: 'Show the codes',
-    what: `The next page shows what was delivered (${unitCount} ${unitCount === 1 ? 'unit' : 'units'}) in full, and what to do if a customer says that it does not work. The audit log keeps who saw it, when and why.`,
-    fields: { action: 'reveal', reference },
-  };
+function entryActions(entry: EntryDetail): readonly OfferedAction[] {
+  const { reference, unitCount, shreddedAt } = entry;
+  const offered = allowedActions(entry).flatMap((action) => offersOf(action, entry));
+  if (unitCount === 0 || shreddedAt !== null) return offered;
+  const what = `The next page shows what was delivered (${unitCount} ${unitCount === 1 ? 'unit' : 'units'}) in full, and what to do if a customer says that it does not work. The audit log keeps who saw it, when and why.`;
+  return [...offered, { title: 'Show the codes', what, fields: { action: 'reveal', reference } }];
 }
-
-const titles = { retry: 'retry now', hold: 'hold', release: 'release', cancel: 'cancel' } as const;
 
 /** A value of the address of a list; empty: it is not filtered by that. */
 const given = (filter: URLSearchParams, name: string): string => filter.get(name)?.trim() ?? '';
@@ -147,38 +117,33 @@ function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
   if ((state === '' && source === '') || given(filter, 'search') !== '' || given(filter, 'attention') !== '') return [];
   const choices = bulkActions.filter((action) => state === '' || statesFor(action).some((it) => it === state));
   if (choices.length === 0) return [];
-  const of = [state === '' ? [] : [`in the state ${state}`], source === '' ? [] : [`of the shop ${source}`]].flat();
+  const of = [state === '' ? '' : `in the state ${state}`, source === '' ? '' : `of the shop ${source}`];
   return [
     {
       title: 'Decide on all of them',
-      what: `Shows first how many entries ${of.join(', ')} it would concern.`,
+      what: `Shows first how many entries ${of.filter(Boolean).join(', ')} it would concern.`,
       fields: { action: 'bulk', state, source, code: '' },
-      inputs: choiceInput(
-        'order',
-        'What to do',
-        choices.map((action) => [action, titles[action]]),
-      ),
-      needsReason: false,
+      inputs: choiceInput('order', 'What to do', choices, (action) => (action === 'retry' ? 'retry now' : action)),
+      isPreview: true,
     },
   ];
 }
 
 /** The actions that are offered for the filtered attention list. */
 function attentionListActions(filter: URLSearchParams): readonly OfferedAction[] {
-  const [code, source] = [given(filter, 'code'), given(filter, 'source')];
-  const fields = { code, source };
+  const fields = { code: given(filter, 'code'), source: given(filter, 'source') };
   return [
     {
       title: 'Acknowledge all of them',
       what: 'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave it.',
       fields: { action: 'acknowledge', ...fields },
-      needsReason: false,
+      isPreview: true,
     },
     {
       title: 'Retry everything that needs review',
       what: 'Shows first how many entries, as the list is filtered, would be tried again with the same reference.',
       fields: { action: 'bulk', order: 'retry', state: 'needs_review', ...fields },
-      needsReason: false,
+      isPreview: true,
     },
   ];
 }
@@ -190,7 +155,7 @@ const pauseAction: OfferedAction = {
   inputs: textInput(
     'scope',
     'Scope: account (everything), key:NAME, balance:USD, family:gift_card, family:esim, variant:ID or plan:ID',
-    { required: true, value: 'account' },
+    'account',
   ),
 };
 
@@ -200,36 +165,34 @@ const resumeAction = (scope: string): OfferedAction => ({
   fields: { action: 'resume', scope },
 });
 
-const acknowledgeAction = (id: string): OfferedAction => ({
-  title: 'Acknowledge',
-  what: 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.',
-  fields: { action: 'acknowledge', id },
-});
+function attentionActions({ id, kind, scope, canAcknowledge }: Attention): readonly OfferedAction[] {
+  const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
+  if (canAcknowledge) return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
+  // A sink is resumed by its next delivery, not by a person.
+  return kind === 'pause' && scope !== null && id === `pause:${scope}` ? [resumeAction(scope)] : [];
+}
 
-const rewriteAction = (sink: string, source: string, orderId: string): OfferedAction => ({
-  title: 'Deliver again',
-  what: `${sink} gets the same result once more. Nothing is bought.`,
-  fields: { action: 'rewrite_results', sink, source, order_id: orderId },
-});
-
+/** Each is closed until somebody opens it. They work without JavaScript. */
 function forms(actions: readonly OfferedAction[], context: FormContext): Html | null {
   if (!mayDecide(context) || actions.length === 0) return null;
-  return html`<div class="actions">${actions.map((action) => foldedForm(action, context))}</div>`;
+  return html`<div class="actions">${actions.map(
+    (action) => html`<details class="action"><summary>${action.title}</summary>
+${openForm(action, context)}</details>`,
+  )}</div>`;
 }
 
 /** The forms for what a person may decide; null: there is nothing to decide, or the visitor is no operator. */
 export const actionForms = {
   entry: (entry: EntryDetail, context: FormContext) => forms(entryActions(entry), context),
-  attention: ({ id, kind, scope, canAcknowledge }: Attention, context: FormContext) => {
-    if (canAcknowledge) return forms([acknowledgeAction(id)], context);
-    // A sink is resumed by its next delivery, not by a person.
-    return kind === 'pause' && scope !== null && id === `pause:${scope}` ? forms([resumeAction(scope)], context) : null;
-  },
+  attention: (row: Attention, context: FormContext) => forms(attentionActions(row), context),
   attentionList: (filter: URLSearchParams, context: FormContext) => forms(attentionListActions(filter), context),
   /** For the orders that a list shows, all pages of it. */
   orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
   queue: (context: FormContext) => forms([pauseAction], context),
-  delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) =>
-    forms([rewriteAction(sink, source, orderId)], context),
+  delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) => {
+    const what = `${sink} gets the same result once more. Nothing is bought.`;
+    const fields = { action: 'rewrite_results', sink, source, order_id: orderId };
+    return forms([{ title: 'Deliver again', what, fields }], context);
+  },
 };

@@ -1,27 +1,15 @@
+import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { type Clock, shortTime } from '../../core/clock.ts';
-import type { Visitor } from '../sign-in/visitor.ts';
+import { isoTime, shortTime } from '../../core/clock.ts';
+import { keptAnswer } from '../kept-answer.ts';
+import type { PageEnv, Visitor } from '../sign-in/visitor.ts';
 import { type Html, htmlDocument } from '../html/document.ts';
+import type { PageSources } from './page-sources.ts';
 
-/** The facts about the worker that every page shows. */
-export interface PageFrame {
-  readonly instance: string;
-  readonly environment: 'sandbox' | 'production';
-  readonly version: string;
-  readonly visitor: Visitor;
-  /** How many rows the attention list has, as text. */
-  readonly attention: string;
-  /** Why nothing is bought at all; null: something may be. */
-  readonly stopped: string | null;
-  /** The outcome of this visitor's last form; null: there is none. */
-  readonly notice: string | null;
-  /** The path and query of this page. */
-  readonly here: string;
-  /** When it was made, in ISO 8601. */
-  readonly now: string;
-  /** Whether the script may fetch it again by itself. */
-  readonly live: boolean;
-}
+/** The shared facts of every page may be so old, in ms. */
+const keptForMs = 1000;
+/** The count of the attention list ends here. */
+const mostCounted = 1000;
 
 const links = [
   ['/', 'Overview'],
@@ -32,37 +20,51 @@ const links = [
   ['/config', 'Configuration'],
 ] as const;
 
-/** A page: its title, its links to other pages, and its content. */
-export function page(frame: PageFrame, title: string, main: Html): Html {
-  const { instance, environment, version, now } = frame;
-  return htmlDocument(
-    `${title} - ${instance} (${environment})`,
-    html`<a class="skip" href="#main">To the content</a>
+/**
+ * A whole page with this title and content.
+ * @param formOf where a page about what became of a form leads back to: the page of the form. It does not refresh itself
+ */
+export type ShowPage = (context: Context<PageEnv>, title: string, main: Html, formOf?: string) => Html;
+
+/** What every page shows around its content: which worker it is of, who looks, what is paused, and the links to other pages. */
+export function pageLayout(sources: PageSources): ShowPage {
+  const { instance, environment, version, clock } = sources;
+  const attention = keptAnswer(() => attentionCount(sources), keptForMs, clock);
+  const stopped = keptAnswer(() => whyStopped(sources), keptForMs, clock);
+  return (context, title, main, formOf) => {
+    const { visitor } = context.var;
+    const { pathname, search } = new URL(context.req.url);
+    const here = formOf ?? pathname + search;
+    const now = isoTime(clock.wallMs());
+    // The overview has the forms that change it, and reads the pauses anyway.
+    const why = pathname === '/' ? whyStopped(sources) : stopped();
+    return htmlDocument(
+      `${title} - ${instance} (${environment})`,
+      html`<a class="skip" href="#main">To the content</a>
 <header>
 <p class="environment ${environment}">${
-      environment === 'sandbox'
-        ? html`<strong>Sandbox</strong>: no real money is spent, and no code can be redeemed`
-        : html`<strong>Production</strong>: orders here spend money`
-    }</p>
+        environment === 'sandbox'
+          ? html`<strong>Sandbox</strong>: no real money is spent, and no code can be redeemed`
+          : html`<strong>Production</strong>: orders here spend money`
+      }</p>
 <p class="name"><a href="/">order-sync</a> <span>${instance}</span></p>
-<nav aria-label="Pages"><ul>${links.map((link) => navigationLink(link, frame))}</ul></nav>
-${signedIn(frame.visitor)}
+<nav aria-label="Pages"><ul>${links.map((link) => navigationLink(link, here, attention()))}</ul></nav>
+${signedIn(visitor)}
 </header>
-<main id="main" tabindex="-1"${frame.live ? html` data-live` : null}>
+<main id="main" tabindex="-1"${formOf === undefined ? html` data-live` : null}>
 <h1>${title}</h1>
-${frame.notice === null ? null : html`<p class="good" role="status">${frame.notice}</p>`}
-${frame.stopped === null ? null : html`<p class="problem">${frame.stopped} <a href="/#pauses">What is paused</a></p>`}
+${visitor.notice === null ? null : html`<p class="good" role="status">${visitor.notice}</p>`}
+${why === null ? null : html`<p class="problem">${why} <a href="/#pauses">What is paused</a></p>`}
 ${main}
-<p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${frame.here}">Refresh</a></p>
+<p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${here}">Refresh</a></p>
 </main>
 <footer><p>order-sync ${version}</p></footer>`,
-  );
+    );
+  };
 }
 
-const isOverview = (here: string): boolean => /^\/(?:\?|$)/.test(here);
-
-function navigationLink([path, text]: (typeof links)[number], { here, attention }: PageFrame): Html {
-  const isHere = path === '/' ? isOverview(here) : new RegExp(`^${path}(?:[/?]|$)`).test(here);
+function navigationLink([path, text]: (typeof links)[number], here: string, attention: string): Html {
+  const isHere = new RegExp(path === '/' ? '^/(?:[?]|$)' : `^${path}(?:[/?]|$)`).test(here);
   const count = path === '/attention' && attention !== '0' ? html` <span class="count">${attention}</span>` : null;
   return html`<li><a href="${path}"${isHere ? html` aria-current="page"` : null}>${text}${count}</a></li>`;
 }
@@ -75,34 +77,19 @@ function signedIn({ name, role, csrf }: Visitor): Html {
 </form>`;
 }
 
-/** So long a visitor is told what was done, in ms: a page that refreshes itself must not take it away at once. */
-const shownMs = 20_000;
-/** So many visitors are told something, the last ones. */
-const mostTold = 100;
+function attentionCount({ read }: PageSources): string {
+  const counts = Object.values(read.attentionCounts({}, mostCounted + 1));
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return total > mostCounted ? `${mostCounted}+` : String(total);
+}
 
-/** The message about the last submitted form, for the visitor's next pages. */
-export class Notices {
-  readonly #clock: Pick<Clock, 'monoMs'>;
-  /** By session. */
-  readonly #told = new Map<string, { readonly text: string; readonly untilMono: number }>();
-
-  constructor(clock: Pick<Clock, 'monoMs'>) {
-    this.#clock = clock;
-  }
-
-  tell({ csrf }: Visitor, text: string): void {
-    if (csrf === null) return;
-    this.#told.delete(csrf);
-    this.#told.set(csrf, { text, untilMono: this.#clock.monoMs() + shownMs });
-    for (const [oldest] of this.#told) {
-      if (this.#told.size <= mostTold) break;
-      this.#told.delete(oldest);
-    }
-  }
-
-  /** Null: there is nothing to tell. */
-  of({ csrf }: Visitor): string | null {
-    const told = csrf === null ? undefined : this.#told.get(csrf);
-    return told !== undefined && this.#clock.monoMs() < told.untilMono ? told.text : null;
-  }
+/** Why nothing is bought at all; null: something may be. */
+function whyStopped({ read }: PageSources): string | null {
+  const pause = read.pauses().find(({ scope }) => scope === 'account');
+  if (pause === undefined) return null;
+  const { reason, message, openedBy, sinceMs, probeAtMs } = pause;
+  const why = [reason, message].filter(Boolean).join(': ');
+  const byItself = 'The worker tries again by itself, and nothing is lost until then.';
+  const end = probeAtMs === null ? 'Only a person resumes it.' : byItself;
+  return `Nothing is bought: the account is paused since ${shortTime(isoTime(sinceMs))} by ${openedBy} (${why}). ${end}`;
 }

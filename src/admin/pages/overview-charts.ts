@@ -1,26 +1,18 @@
 import { html } from 'hono/html';
-import { type Html, table } from '../html/document.ts';
+import type { Html } from '../html/document.ts';
 import { isoTime } from '../../core/clock.ts';
 import { finalStates } from '../../core/entry/states.ts';
 import type { PageSources } from './page-sources.ts';
+import { section, table } from './parts.ts';
 
-/** One row of numbers, drawn in one colour. */
-interface Series {
+/** The label of each column, for example an hour. */
+interface Columns {
   readonly name: string;
-  /** One for each label; null: there is none. */
-  readonly values: readonly (number | null)[];
+  readonly labels: readonly string[];
 }
 
-interface Chart {
-  readonly title: string;
-  /** The unit of the numbers, for example `seconds`. */
-  readonly unit: string;
-  /** The label of each column, for example an hour. */
-  readonly labels: readonly string[];
-  readonly column: string;
-  /** At most three; they lie on top of each other. */
-  readonly series: readonly Series[];
-}
+/** Numbers by their name, one for each column; null: there is none. At most three names; they lie on top of each other. */
+type Series = Readonly<Record<string, readonly (number | null)[]>>;
 
 const width = 300;
 const height = 130;
@@ -30,43 +22,39 @@ const top = 6;
 const plotWidth = width - left - 4;
 const plotHeight = height - bottom - top;
 
-/** A chart as a picture with a title, and the same numbers as a table. */
-function chart({ title, unit, labels, column, series }: Chart): Html {
-  const totals = labels.map((_, at) => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0));
-  const most = niceMost(Math.max(1, ...totals));
+/** A chart as a picture with a title, and the same numbers as a table. @param unit of the numbers, for example `seconds` */
+function chart(title: string, unit: string, { name: column, labels }: Columns, series: Series): Html {
+  const names = Object.keys(series);
+  const values = Object.values(series);
+  const most = niceMost(Math.max(1, ...labels.map((_, at) => values.reduce((sum, of) => sum + (of[at] ?? 0), 0))));
   const y = (value: number): number => round(top + plotHeight * (1 - value / most));
-  const step = plotWidth / Math.max(1, labels.length);
-  const summary = series.map(({ name, values }) => `${name}: ${values.at(-1) ?? 'none'} in the last column`).join('; ');
+  const summary = names.map((name) => `${name}: ${series[name]?.at(-1) ?? 'none'} in the last column`).join('; ');
+  const rows = labels.map((label, at) => [label, ...values.map((of) => of[at] ?? null)]);
   return html`<figure class="chart"><figcaption><strong>${title}</strong> <span class="faint">${unit}</span>
-${series.map(({ name }, at) => html`<span class="key series-${at}">${name}</span> `)}</figcaption>
+${names.map((name, at) => html`<span class="key series-${at}">${name}</span> `)}</figcaption>
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title} (${unit}). ${summary}.">
 <title>${title} (${unit}). ${summary}.</title>
 <line class="axis" x1="${left}" x2="${width - 4}" y1="${y(0)}" y2="${y(0)}"/>
 <text x="${left - 4}" y="${y(0)}" text-anchor="end">0</text>
 <text x="${left - 4}" y="${y(most) + 8}" text-anchor="end">${most}</text>
-${bars(series, labels.length, step, y)}
+${labels.map((_, at) => bars(values, at, plotWidth / labels.length, y))}
 <text x="${left}" y="${height - 4}">${labels[0] ?? ''}</text>
 <text x="${width - 4}" y="${height - 4}" text-anchor="end">${labels.at(-1) ?? ''}</text>
 </svg>
-<details><summary>As a table</summary>${table(
-    `${title} (${unit})`,
-    [column, ...series.map(({ name }) => name)],
-    labels.map((label, at) => [label, ...series.map(({ values }) => values[at] ?? null)]),
-  )}</details></figure>`;
+<details><summary>As a table</summary>${table(`${title} (${unit})`, [column, ...names], rows)}</details></figure>`;
 }
 
-function bars(series: readonly Series[], count: number, step: number, y: (value: number) => number): (Html | null)[] {
-  return Array.from({ length: count }, (_, at) => {
-    let below = 0;
-    return series.map(({ values }, index) => {
-      const value = values[at] ?? 0;
-      const from = below;
-      below += value;
-      if (value === 0) return null;
-      const x = round(left + at * step + step * 0.1);
-      return html`<rect class="series-${index}" x="${x}" y="${y(below)}" width="${round(step * 0.8)}" height="${round(y(from) - y(below))}"/>`;
-    });
-  }).flat();
+/** The bars of one column, on top of each other. */
+function bars(values: readonly Series[string][], at: number, step: number, y: (value: number) => number) {
+  let below = 0;
+  return values.map((of, index) => {
+    const value = of[at] ?? 0;
+    const from = below;
+    below += value;
+    if (value === 0) return null;
+    const x = round(left + at * step + step * 0.1);
+    return html`<rect class="series-${index}" x="${x}" y="${y(below)}" width="${round(step * 0.8)}" height="${round(y(from) - y(below))}"/>`;
+  });
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10;
@@ -89,46 +77,25 @@ export function overviewCharts({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const hours = read.hourStatistics({ fromMs: nowMs - (shownHours - 1) * hourMs, untilMs: nowMs + 1 });
   const minutes = read.minuteCalls({ fromMs: nowMs - (shownMinutes - 1) * 60_000, untilMs: nowMs + 1 });
-  const labels = hours.map(({ hour }) => hour.slice(11, 16));
-  const column = 'Hour (UTC)';
+  const byHour = { name: 'Hour (UTC)', labels: hours.map(({ hour }) => hour.slice(11, 16)) };
+  const byMinute = { name: 'Minute (UTC)', labels: minutes.map(({ minute }) => minute.slice(11, 16)) };
   const others = finalStates.filter((state) => !['fulfilled', 'rejected'].includes(state));
-  return html`<section aria-labelledby="charts"><h2 id="charts">The last day</h2><div class="charts">
-${chart({
-  title: 'Orders received',
-  unit: 'orders an hour',
-  column,
-  labels,
-  series: [{ name: 'received', values: hours.map(({ received }) => received) }],
+  const charts = html`<div class="charts">
+${chart('Orders received', 'orders an hour', byHour, { received: hours.map(({ received }) => received) })}
+${chart('Outcomes', 'entries settled in an hour', byHour, {
+  fulfilled: hours.map(({ settled }) => settled.fulfilled),
+  rejected: hours.map(({ settled }) => settled.rejected),
+  others: hours.map(({ settled }) => others.reduce((sum, state) => sum + settled[state], 0)),
 })}
-${chart({
-  title: 'Outcomes',
-  unit: 'entries settled in an hour',
-  column,
-  labels,
-  series: [
-    { name: 'fulfilled', values: hours.map(({ settled }) => settled.fulfilled) },
-    { name: 'rejected', values: hours.map(({ settled }) => settled.rejected) },
-    { name: 'others', values: hours.map(({ settled }) => others.reduce((sum, state) => sum + settled[state], 0)) },
-  ],
+${chart('From intake to delivery of the code', 'seconds, of 95 % at most', byHour, {
+  '95 %': hours.map(({ latency }) => seconds(latency?.p95Ms)),
 })}
-${chart({
-  title: 'From intake to delivery of the code',
-  unit: 'seconds, of 95 % at most',
-  column,
-  labels,
-  series: [{ name: '95 %', values: hours.map(({ latency }) => seconds(latency?.p95Ms)) }],
+${chart('Calls', 'calls a minute, of the last hour', byMinute, {
+  orders: minutes.map(({ submit }) => submit),
+  lookups: minutes.map(({ lookup }) => lookup),
 })}
-${chart({
-  title: 'Calls',
-  unit: 'calls a minute, of the last hour',
-  column: 'Minute (UTC)',
-  labels: minutes.map(({ minute }) => minute.slice(11, 16)),
-  series: [
-    { name: 'orders', values: minutes.map(({ submit }) => submit) },
-    { name: 'lookups', values: minutes.map(({ lookup }) => lookup) },
-  ],
-})}
-</div></section>`;
+</div>`;
+  return section('charts', 'The last day', charts);
 }
 
 /** Spending by day and balance. */
@@ -136,14 +103,13 @@ export function spentSection({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const days = read.spending({ fromMs: nowMs - (spendingDays - 1) * 24 * hourMs, untilMs: nowMs + 1 });
   const today = isoTime(nowMs).slice(0, 10);
-  const rows = days.map(({ day, currency, orders, spent, refunded }) => [
-    day === today ? `${day} (today)` : day,
-    currency,
-    orders,
-    spent,
-    refunded,
-  ]);
+  const rows = days.map(({ day, currency, orders, spent, refunded }) => {
+    return [day === today ? `${day} (today)` : day, currency, orders, spent, refunded];
+  });
   const header = ['Day (UTC)', 'Currency', 'Orders charged', 'Spent', 'Refunded'];
-  return html`<section aria-labelledby="spent"><h2 id="spent">Spent</h2>
-${rows.length === 0 ? html`<p>Nothing in the last ${spendingDays} days.</p>` : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. What costs nothing, such as the cancel of an eSIM, is not counted.</p>`}</section>`;
+  const main =
+    rows.length === 0
+      ? html`<p>Nothing in the last ${spendingDays} days.</p>`
+      : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. What costs nothing, such as the cancel of an eSIM, is not counted.</p>`;
+  return section('spent', 'Spent', main);
 }

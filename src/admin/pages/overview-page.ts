@@ -4,33 +4,29 @@ import { entryStates } from '../../core/entry/states.ts';
 import { actionForms } from './action-forms.ts';
 import { attentionTable } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
-import { type Html, table } from '../html/document.ts';
+import type { Html } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
+import { factList, longText, section, table, timeText } from './parts.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
-import { longText, timeOfMs, timeText } from './text.ts';
 
 const shownAttention = 10;
 
 /** Attention first, then the progress of the worker. */
 export function overviewPage(sources: PageSources, context: FormContext): Html {
-  const nowMs = sources.clock.wallMs();
-  return html`${attentionSection(sources, context, nowMs)}
+  const { read, clock } = sources;
+  const nowMs = clock.wallMs();
+  const attention = html`${attentionTable(read.attention(shownAttention), context, nowMs)}
+<p><a href="/attention">The whole attention list</a>. Orders that the worker tries again by itself are not in it.</p>`;
+  const sending = html`${queueFacts(sources.explainQueue(), nowMs)}
+${actionForms.queue(context)}
+${lastPause(sources, nowMs)}`;
+  return html`${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}
 ${pausedSinks(sources)}
-<section aria-labelledby="queue"><h2 id="queue">Sending</h2>
-${queueFacts(sources.explainQueue(), nowMs)}
-${actionForms.queue(context)}
-${lastPause(sources, nowMs)}
-</section>
-${countsSection(sources, nowMs)}
+${section('queue', 'Sending', sending)}
+${section('counts', 'Entries', entryCounts(sources, nowMs))}
 ${spentSection(sources)}
 ${overviewCharts(sources)}`;
-}
-
-function attentionSection({ read }: PageSources, context: FormContext, nowMs: number): Html {
-  return html`<section aria-labelledby="attention"><h2 id="attention">Attention</h2>
-${attentionTable(read.attention(shownAttention), context, nowMs)}
-<p><a href="/attention">The whole attention list</a>. Orders that the worker tries again by itself are not in it.</p></section>`;
 }
 
 /** The pause that ended last: after an outage it is what people ask for. */
@@ -40,56 +36,52 @@ function lastPause({ read }: PageSources, nowMs: number): Html | null {
   return html`<p>Paused last: ${ended.subject}, until ${timeText(ended.at, nowMs)} (${longText(ended.reason)}). All pauses: <a href="/audit?action=resume">audit log</a>.</p>`;
 }
 
-const isAccountPaused = ({ pauses }: QueueExplanation): boolean => pauses.some(({ scope }) => scope === 'account');
-
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
-  const { limits, reasons, notes, keys } = queue;
-  const { drained_at: drained } = queue;
-  const isPartial = queue.to_send_paused + queue.to_send_waiting > 0;
-  const isStopped = isAccountPaused(queue);
+  const { limits, reasons, notes, pauses, keys, outcome_unknown: unknown, drained_at: drained } = queue;
+  const { to_send: toSend, to_send_paused: paused, to_send_waiting: waiting } = queue;
+  const isStopped = pauses.some(({ scope }) => scope === 'account');
+  const noEstimate = toSend === 0 ? 'nothing waits' : 'not known';
   return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
 ${notes.map((note) => html`<p class="warning">${note}</p>`)}
-<dl class="facts">
-<div><dt>To send</dt><dd>${queue.to_send}${queue.to_send_paused > 0 ? `, ${queue.to_send_paused} of them paused` : ''}</dd></div>
-<div><dt>Outcome unknown</dt><dd>${queue.outcome_unknown}${queue.outcome_unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}</dd></div>
-<div><dt>${isPartial ? 'The rest is sent' : 'All sent'}, about</dt><dd>${drained === null ? (queue.to_send === 0 ? 'nothing waits' : 'not known') : timeText(drained, nowMs)}</dd></div>
-</dl>
+${factList([
+  ['To send', `${toSend}${paused > 0 ? `, ${paused} of them paused` : ''}`],
+  ['Outcome unknown', `${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}`],
+  [
+    `${paused + waiting > 0 ? 'The rest is sent' : 'All sent'}, about`,
+    drained === null ? noEstimate : timeText(drained, nowMs),
+  ],
+])}
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
 <p><strong>${limit}</strong> of all keys: ${used} of ${capacity} used</p>
 <meter min="0" max="${Math.max(1, capacity)}" value="${used}" aria-label="${limit}: ${used} of ${capacity} used">${used} of ${capacity}</meter>
 <p>next free slot: ${isStopped ? 'unused while the account is paused' : nextFreeAt === null ? 'not known' : timeText(nextFreeAt, nowMs)}</p></div>`,
   )}</div>
-${keys.length === 0 ? null : keyTable(queue, nowMs)}`;
+${keys.length === 0 ? null : keyTable(queue, isStopped, nowMs)}`;
 }
 
-function keyTable(queue: QueueExplanation, nowMs: number): Html {
-  const { keys, limits } = queue;
-  const isStopped = isAccountPaused(queue);
+function keyTable({ keys, limits }: QueueExplanation, isStopped: boolean, nowMs: number): Html {
   // Only keys that may be used count in the limits, and each has the same share of them.
   const usable = Math.max(1, keys.filter(({ state }) => state !== 'paused').length);
-  const capacityOf = (name: 'orders' | 'requests'): number =>
-    (limits.find(({ limit }) => limit === name)?.capacity ?? 0) / usable;
-  const gauge = (name: 'orders' | 'requests', key: string, used: number): Html => {
-    const capacity = Math.max(1, capacityOf(name));
-    return html`<meter min="0" max="${capacity}" value="${used}" aria-label="${name} of the key ${key}: ${used} of ${capacity} used">${used}</meter> ${used} of ${capacity}`;
+  const usage = (name: 'orders' | 'requests', used: number): string => {
+    const capacity = limits.find(({ limit }) => limit === name)?.capacity ?? 0;
+    return `${used} of ${Math.max(1, capacity / usable)}`;
   };
   const rows = keys.map((key) => [
     key.name,
     key.state === 'ready' && isStopped ? 'ready, but the account is paused' : key.state,
     timeText(key.until, nowMs),
-    gauge('orders', key.name, key.orders_used),
-    gauge('requests', key.name, key.requests_used),
+    usage('orders', key.orders_used),
+    usage('requests', key.requests_used),
   ]);
   return table('API keys', ['Key', 'State', 'Until', 'Orders', 'Requests'], rows);
 }
 
-function countsSection({ read }: PageSources, nowMs: number): Html {
+function entryCounts({ read }: PageSources, nowMs: number): Html {
   const counts = read.counts();
   const { open, oldestOpenMs, dueDeliveries } = read.backlog();
-  const oldest = oldestOpenMs === null ? null : html`, the oldest since ${timeOfMs(oldestOpenMs, nowMs)}`;
+  const oldest = oldestOpenMs === null ? null : html`, the oldest since ${timeText(oldestOpenMs, nowMs)}`;
   const states = entryStates.filter((state) => counts[state] > 0);
-  return html`<section aria-labelledby="counts"><h2 id="counts">Entries</h2>
-<p>${open} open${oldest}. Results that still have to reach the shop: <a href="/deliveries">${dueDeliveries}</a>.</p>
-<ul class="counts">${states.map((state) => html`<li><a href="/orders?state=${state}"><span class="number">${counts[state]}</span> ${state}</a></li>`)}</ul></section>`;
+  return html`<p>${open} open${oldest}. Results that still have to reach the shop: <a href="/deliveries">${dueDeliveries}</a>.</p>
+<ul class="counts">${states.map((state) => html`<li><a href="/orders?state=${state}"><span class="number">${counts[state]}</span> ${state}</a></li>`)}</ul>`;
 }

@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
-import { type Html, table } from '../html/document.ts';
-import { longText, timeOfMs } from './text.ts';
+import type { Html } from '../html/document.ts';
+import { longText, section, table, timeText } from './parts.ts';
 
 const shownPauses = 20;
 
@@ -12,21 +12,21 @@ export function pausedScopes({ read, clock }: PageSources, context: FormContext)
   if (pauses.length === 0) return null;
   const nowMs = clock.wallMs();
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
-  const rows = shown.map((pause) => [
-    pause.scope,
-    longText(pause.message === '' ? pause.reason : `${pause.reason}: ${pause.message}`),
-    pause.openedBy,
-    timeOfMs(pause.sinceMs, nowMs),
-    pause.scope === 'account' ? html`<a href="/orders?state=pending">${pause.holdsUp}</a>` : pause.holdsUp,
-    pause.probeAtMs === null ? 'only a person resumes it' : timeOfMs(pause.probeAtMs, nowMs),
-    actionForms.pause(pause.scope, context),
+  const rows = shown.map(({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs }) => [
+    scope,
+    longText([reason, message].filter(Boolean).join(': ')),
+    openedBy,
+    timeText(sinceMs, nowMs),
+    scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
+    probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
+    actionForms.pause(scope, context),
   ]);
   const header = ['Scope', 'Reason', 'By', 'Since', 'Entries held up', 'Next try', 'Decide'];
   const others = pauses.length - shown.length;
-  return html`<section aria-labelledby="pauses"><h2 id="pauses">Paused</h2>
-${table('Paused scopes', header, rows)}
+  const main = html`${table('Paused scopes', header, rows)}
 ${shown.some(({ probeAtMs }) => probeAtMs !== null) ? html`<p>A pause with a next try ends by itself when that try succeeds. Nothing is lost until then. If you can remove its cause, such as an empty balance or a key that is not accepted, do so.</p>` : null}
-${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}</section>`;
+${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}`;
+  return section('pauses', 'Paused', main);
 }
 
 /** The sinks that take no results at the moment; null: all take them. */
@@ -37,11 +37,10 @@ export function pausedSinks({ read, clock }: PageSources): Html | null {
   const rows = sinks.map(({ sink, reason, message, sinceMs, probeAtMs, waiting }) => [
     sink,
     longText(`${reason}: ${message}`),
-    timeOfMs(sinceMs, nowMs),
+    timeText(sinceMs, nowMs),
     waiting,
-    timeOfMs(probeAtMs, nowMs),
+    timeText(probeAtMs, nowMs),
   ]);
   const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try'];
-  return html`<section aria-labelledby="sinks"><h2 id="sinks">Sinks that take no results</h2>
-${table('Paused sinks', header, rows)}</section>`;
+  return section('sinks', 'Sinks that take no results', table('Paused sinks', header, rows));
 }

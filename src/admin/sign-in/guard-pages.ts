@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { html } from 'hono/html';
 import { secureHeaders } from 'hono/secure-headers';
 import { secretDigest } from '../../ops/callers.ts';
-import { refusedPage, signInPage } from './sign-in-pages.ts';
+import { type Html, htmlDocument } from '../html/document.ts';
 import type { PageAccess } from './page-access.ts';
 import { type PageEnv, whyNotThisHost, whyNotThisSender } from './visitor.ts';
 
@@ -108,4 +109,43 @@ export function ownPath(path: unknown): string {
   const url = new URL(path, base);
   // A path such as `/.//example.com` becomes one that a browser reads as the address of another site.
   return url.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : '/';
+}
+
+interface SignInForm {
+  /** The path that the visitor asked for. */
+  readonly returnTo: string;
+  readonly problem?: string;
+  /** The page asks for itself once more: the browser has sent no cookie, because another site had the link. */
+  readonly again?: boolean;
+}
+
+/** Asks for a token. */
+function signInPage({ returnTo, problem, again = false }: SignInForm): Html {
+  return htmlDocument(
+    'Sign in - order-sync',
+    html`<main id="main" class="narrow">
+<h1>Sign in to order-sync</h1>
+${problem === undefined ? null : html`<p class="problem" role="alert">${problem}</p>`}
+<form method="post" action="/sign-in" class="stack">
+<input type="hidden" name="return_to" value="${returnTo}">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus maxlength="4096" spellcheck="false">
+<button type="submit">Sign in</button>
+</form>
+<p class="hint">Tokens are in the configuration of the worker, under <code>admin.tokens</code>.</p>
+</main>`,
+    again,
+  );
+}
+
+/** Says why a request was not accepted. */
+export function refusedPage(why: string): Html {
+  return htmlDocument(
+    'Not accepted - order-sync',
+    html`<main id="main" class="narrow">
+<h1>Not accepted</h1>
+<p>${why}</p>
+<p><a href="/">To the overview</a></p>
+</main>`,
+  );
 }

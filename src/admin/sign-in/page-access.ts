@@ -13,6 +13,8 @@ const longestMs = 12 * 3_600_000;
 const longestIdleMs = 2 * 3_600_000;
 /** A token has so many sessions: with one more, that which was used the longest ago ends. */
 const mostOfToken = 20;
+/** So long a visitor is told what was done, in ms: a page that refreshes itself must not take it away at once. */
+const toldForMs = 20_000;
 
 /** Someone is signed in with this token. */
 interface Session {
@@ -21,83 +23,42 @@ interface Session {
   readonly secret: string;
   /** The token that forms carry, so that no other site can post them. */
   readonly csrf: string;
-}
-
-interface Kept extends Session {
   readonly endsMono: number;
-  readonly idleEndsMono: number;
+  idleEndsMono: number;
+  notice: { readonly text: string; readonly untilMono: number } | null;
 }
 
-/** Who is signed in. Kept in memory: a restart of the worker signs everybody out. */
-class Sessions {
-  readonly #clock: Pick<Clock, 'monoMs'>;
-  /** By the digest of the id in the cookie; the one that was used the longest ago comes first. */
-  readonly #kept = new Map<string, Kept>();
-
-  constructor(clock: Pick<Clock, 'monoMs'>) {
-    this.#clock = clock;
-  }
-
-  /** Begins a session. Returns its id, which only the cookie has. */
-  begin(tokenName: string, secret: string): string {
-    const id = randomBytes(32).toString('base64url');
-    const nowMono = this.#clock.monoMs();
-    this.#endOld(nowMono);
-    const own = [...this.#kept].filter(([, session]) => session.tokenName === tokenName);
-    for (const [key] of own.slice(0, Math.max(0, own.length - mostOfToken + 1))) this.#kept.delete(key);
-    const csrf = randomBytes(32).toString('base64url');
-    const times = { endsMono: nowMono + longestMs, idleEndsMono: nowMono + longestIdleMs };
-    this.#kept.set(keyOf(id), { tokenName, secret, csrf, ...times });
-    return id;
-  }
-
-  /** The session of this id; null when there is none, or when it has ended. */
-  use(id: string): Session | null {
-    const key = keyOf(id);
-    const session = this.#kept.get(key);
-    if (session === undefined) return null;
-    const nowMono = this.#clock.monoMs();
-    this.#kept.delete(key);
-    if (hasEnded(session, nowMono)) return null;
-    this.#kept.set(key, { ...session, idleEndsMono: nowMono + longestIdleMs });
-    return session;
-  }
-
-  end(id: string): void {
-    this.#kept.delete(keyOf(id));
-  }
-
-  #endOld(nowMono: number): void {
-    for (const [key, session] of this.#kept) if (hasEnded(session, nowMono)) this.#kept.delete(key);
-  }
-}
-
-const hasEnded = ({ endsMono, idleEndsMono }: Kept, nowMono: number): boolean =>
-  nowMono >= Math.min(endsMono, idleEndsMono);
-
-/** The map is searched by a digest, so the time of a search reveals nothing about an id. */
-const keyOf = (id: string): string => secretDigest(id).toString('hex');
+const digestOf = (secret: string): string => secretDigest(secret).toString('hex');
+const randomText = (): string => randomBytes(32).toString('base64url');
 
 const cookieName = 'order_sync_session';
 /** Without tokens no form can be posted, so forms need no protection. */
-const anybodyHere: Visitor = { name: null, role: 'viewer', csrf: null };
+const anybodyHere: Visitor = { name: null, role: 'viewer', csrf: null, notice: null };
 
 /** How a sign-in ended. */
 type SignIn = { readonly ok: true } | { readonly ok: false; readonly waitMs: number };
 
-/** Decides who may see pages: by the session that a token began, or without tokens anybody on this machine. */
+/**
+ * Decides who may see pages: by the session that a token began, or without tokens anybody on this machine. Sessions are kept in
+ * memory: a restart of the worker signs everybody out.
+ */
 export class PageAccess {
   readonly #settings: () => AdminSettings;
-  readonly #sessions: Sessions;
-  readonly #failedTokens: FailedTokens;
+  readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #failedTokens: FailedTokens;
+  /**
+   * By the digest of the id in the cookie, so the time of a search reveals nothing about an id; the one that was used the
+   * longest ago comes first.
+   */
+  readonly #sessions = new Map<string, Session>();
 
   /** @param settings those in use: a reload adds and removes tokens */
   constructor(settings: () => AdminSettings, clock: Clock, logger: Logger) {
     this.#settings = settings;
-    this.#sessions = new Sessions(clock);
-    this.#failedTokens = new FailedTokens(clock, logger);
+    this.#clock = clock;
     this.#logger = logger;
+    this.#failedTokens = new FailedTokens(clock, logger);
   }
 
   get settings(): AdminSettings {
@@ -112,12 +73,19 @@ export class PageAccess {
   visitor(context: Context<PageEnv>): Visitor | null {
     const { tokens } = this.#settings();
     if (tokens.length === 0) return anybodyHere;
-    const id = getCookie(context, cookieName);
-    const session = id === undefined ? null : this.#sessions.use(id);
+    const session = this.#use(context);
     const token = tokens.find(({ name }) => name === session?.tokenName);
     if (session === null || token === undefined) return null;
-    const isKnown = token.secrets.some((secret) => digestOf(secret) === session.secret);
-    return isKnown ? { name: token.name, role: token.role, csrf: session.csrf } : null;
+    if (!token.secrets.some((secret) => digestOf(secret) === session.secret)) return null;
+    const { csrf, notice } = session;
+    const told = notice !== null && this.#clock.monoMs() < notice.untilMono ? notice.text : null;
+    return { name: token.name, role: token.role, csrf, notice: told };
+  }
+
+  /** Tells this visitor on the next pages what was done. */
+  tell(context: Context<PageEnv>, text: string): void {
+    const session = this.#use(context);
+    if (session !== null) session.notice = { text, untilMono: this.#clock.monoMs() + toldForMs };
   }
 
   /** Signs a visitor with a right token in. Wrong ones are slowed down for each address, and short right ones among them. */
@@ -127,7 +95,7 @@ export class PageAccess {
     const waitMs = this.#failedTokens.judge(remoteAddress, sent, owner?.name ?? null);
     if (owner === null || waitMs > 0) return { ok: false, waitMs };
     this.#endSession(context);
-    const id = this.#sessions.begin(owner.name, digestOf(sent));
+    const id = this.#begin(owner.name, digestOf(sent));
     setCookie(context, cookieName, id, { path: '/', httpOnly: true, sameSite: 'Strict', secure: isHttps(context) });
     this.#logger.info({ token: owner.name, role: owner.role }, 'signed in to the pages');
     return { ok: true };
@@ -138,16 +106,41 @@ export class PageAccess {
     deleteCookie(context, cookieName, { path: '/' });
   }
 
+  /** Begins a session. Returns its id, which only the cookie has. */
+  #begin(tokenName: string, secret: string): string {
+    const nowMono = this.#clock.monoMs();
+    for (const [key, session] of this.#sessions) if (hasEnded(session, nowMono)) this.#sessions.delete(key);
+    const own = [...this.#sessions].filter(([, session]) => session.tokenName === tokenName);
+    for (const [key] of own.slice(0, Math.max(0, own.length - mostOfToken + 1))) this.#sessions.delete(key);
+    const id = randomText();
+    const times = { endsMono: nowMono + longestMs, idleEndsMono: nowMono + longestIdleMs };
+    this.#sessions.set(digestOf(id), { tokenName, secret, csrf: randomText(), ...times, notice: null });
+    return id;
+  }
+
+  /** The session of the cookie; null when there is none, or when it has ended. */
+  #use(context: Context<PageEnv>): Session | null {
+    const key = digestOf(getCookie(context, cookieName) ?? '');
+    const session = this.#sessions.get(key);
+    if (session === undefined) return null;
+    const nowMono = this.#clock.monoMs();
+    this.#sessions.delete(key);
+    if (hasEnded(session, nowMono)) return null;
+    session.idleEndsMono = nowMono + longestIdleMs;
+    this.#sessions.set(key, session);
+    return session;
+  }
+
   #endSession(context: Context<PageEnv>): void {
-    const id = getCookie(context, cookieName);
-    if (id !== undefined) this.#sessions.end(id);
+    this.#sessions.delete(digestOf(getCookie(context, cookieName) ?? ''));
   }
 }
+
+const hasEnded = ({ endsMono, idleEndsMono }: Session, nowMono: number): boolean =>
+  nowMono >= Math.min(endsMono, idleEndsMono);
 
 /** For routes that decide something: a viewer gets 403. Every form was checked before, see `guardPages`. */
 export const requireOperator: MiddlewareHandler<PageEnv> = async (context, next) => {
   if (context.var.visitor.role === 'operator') return await next();
   return context.text('Only an operator may decide. This token is that of a viewer.', 403);
 };
-
-const digestOf = (secret: string): string => secretDigest(secret).toString('hex');

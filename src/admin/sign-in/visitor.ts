@@ -11,6 +11,8 @@ export interface Visitor {
   readonly role: AdminRole;
   /** The value of the field `csrf` in every form of this session; null: without tokens nothing can be posted. */
   readonly csrf: string | null;
+  /** The outcome of this visitor's last form; null: there is none. */
+  readonly notice: string | null;
 }
 
 /** The types of the routes of pages. */

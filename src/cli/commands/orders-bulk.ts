@@ -68,9 +68,9 @@ export async function actOnMany(order: BulkAction, options: BulkOptions, context
   const { config } = await configFrom(options);
   const { references } = preview;
   sayWhatTakesLong(context.stderr, options.json, `${references.length} entries`);
-  const { changed, refused } = await runBulk({ order, which, actor: cliActor(), reason }, references, {
-    perform: (command) => sendCommand(config, command, context),
-  });
+  const { changed, refused } = await runBulk({ order, which, actor: cliActor(), reason }, references, (command) =>
+    sendCommand(config, command, context),
+  );
   showResult(order, { changed, refused }, preview, options, context);
 }
 

@@ -85,8 +85,7 @@ export async function startPages(options: PagesOptions = {}) {
     return performCommand(store, command, settingsOfCommands, clock);
   };
   const draining = () => false;
-  const decide: PagesOptions['actions'] = (page, notices) =>
-    actionRoutes({ sources, perform, draining, page, notices });
+  const decide: PagesOptions['actions'] = (page) => actionRoutes({ sources, perform, draining, page, access });
   const actions = options.decides === true ? decide : options.actions;
   const control = { token: controlToken, host: listen.host, draining, perform, reload: null, logger };
   const pages = pageRoutes({ sources, access, logger, ...(actions === undefined ? {} : { actions }) });

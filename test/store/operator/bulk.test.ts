@@ -39,12 +39,10 @@ async function run(
   references?: readonly string[],
 ): Promise<BulkResult> {
   const found = references ?? previewBulk(box.store.read, { order, which }).references;
-  return await runBulk({ order, which, ...who }, found, {
-    perform: async ({ action: _action, ...command }) => ({
-      kind: 'bulk',
-      ...(await box.store.operator.actInBulk({ ...command, ...policy })),
-    }),
-  });
+  return await runBulk({ order, which, ...who }, found, async ({ action: _action, ...command }) => ({
+    kind: 'bulk',
+    ...(await box.store.operator.actInBulk({ ...command, ...policy })),
+  }));
 }
 
 const states = (box: Outbox): Readonly<Record<string, number>> =>
@@ -156,13 +154,15 @@ describe('a command for many entries', () => {
     await box.accept(Array.from({ length: 250 }, (_, order) => line({ orderId: String(order) })));
     const { references } = previewBulk(box.store.read, { order: 'hold', which: all });
     let steps = 0;
-    const interrupted = runBulk({ order: 'hold', which: all, ...who }, references, {
-      perform: async ({ action: _action, ...command }) => {
+    const interrupted = runBulk(
+      { order: 'hold', which: all, ...who },
+      references,
+      async ({ action: _action, ...command }) => {
         steps += 1;
         if (steps === 3) throw new Error('the worker was killed');
         return { kind: 'bulk', ...(await box.store.operator.actInBulk({ ...command, ...policy })) };
       },
-    });
+    );
     await expect(interrupted).rejects.toThrow('the worker was killed');
     await box.reopen();
     expect(states(box)).toEqual({ pending: 50, held: 200 });
@@ -177,12 +177,14 @@ describe('a command for many entries', () => {
     const steps: number[] = [];
     const { matched, references } = previewBulk(box.store.read, { order: 'cancel', which: all });
     expect([matched, references.length]).toEqual([mostInRun + 5, mostInRun]);
-    const { changed } = await runBulk({ order: 'cancel', which: all, ...who }, references, {
-      perform: async ({ action: _action, ...command }) => {
+    const { changed } = await runBulk(
+      { order: 'cancel', which: all, ...who },
+      references,
+      async ({ action: _action, ...command }) => {
         steps.push(command.references.length);
         return { kind: 'bulk', ...(await box.store.operator.actInBulk({ ...command, ...policy })) };
       },
-    });
+    );
     expect(changed).toHaveLength(mostInRun);
     expect(steps).toEqual(Array.from({ length: 10 }, () => 100));
     expect(states(box)).toEqual({ pending: 5, cancelled: mostInRun });

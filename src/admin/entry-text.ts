@@ -1,0 +1,32 @@
+import { clientActionFor } from '../core/decision/wholesale-errors.ts';
+import { isMaybeBought } from '../core/entry/may-be-bought.ts';
+import type { AttemptDetail } from '../store/read/call-log.ts';
+import type { EntryDetail } from '../store/read/order-detail.ts';
+
+// What the pages and the command line say of an entry and its calls, in the same words.
+
+export function stateText(entry: EntryDetail): string {
+  const { state, outcomeUnknown, unitsMissing } = entry;
+  if (unitsMissing > 0) return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
+  if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
+  return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
+}
+
+/** The action that the code of the last call asks for. A held entry is not called for: why it is held says what to do. */
+export function suppliersAdvice({ state, errorCode }: EntryDetail): string | null {
+  return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);
+}
+
+/** `code: message`. */
+export const errorText = ({ errorCode, errorMessage }: Pick<EntryDetail, 'errorCode' | 'errorMessage'>): string =>
+  [errorCode, errorMessage].filter(Boolean).join(': ');
+
+/** How a call ended, as cells of a table. */
+export function callTexts({ closedAt, outcome, sent, httpStatus, durationMs, ...answer }: AttemptDetail) {
+  return {
+    outcome: closedAt === null ? 'open' : `${outcome ?? ''}${sent === false ? ' (never left)' : ''}`,
+    httpStatus: httpStatus === null ? '-' : String(httpStatus),
+    took: durationMs === null ? '-' : `${durationMs} ms`,
+    answer: errorText(answer),
+  };
+}

@@ -125,6 +125,12 @@ export class ConnectionGuard {
     this.#strangers.delete(socket);
   }
 
+  /** The address of a connection, and whether a request from there was authenticated in the last ten minutes. */
+  senderOf(socket: Socket): { readonly address: string; readonly isProven: boolean } {
+    const address = callerAddress(socket.remoteAddress ?? '');
+    return { address, isProven: this.#isProvenAddress(address) };
+  }
+
   /** Cuts off a caller whose body comes in parts of a few bytes: to take them in costs much more than to send them. */
   cutTinyParts(socket: Socket): void {
     this.#close(socket, 'tiny_parts');

@@ -64,7 +64,8 @@ export class CallerLimits {
       : [this.#unverified, 'unverified_bytes'];
     try {
       const onTinyParts = (): void => this.guard.cutTinyParts(incoming.socket);
-      return await useRawBody(incoming, { maxBytes: from.maxBytes, memory, onTinyParts }, async (body) => {
+      const sender = this.guard.senderOf(incoming.socket);
+      return await useRawBody(incoming, { maxBytes: from.maxBytes, memory, sender, onTinyParts }, async (body) => {
         if (body.length > largeBytes) await this.#turn();
         return use(body);
       });

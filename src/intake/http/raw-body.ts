@@ -2,24 +2,48 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './problem.ts';
 
+/** From where a body comes, and whether somebody proved himself from there lately. */
+export interface BodySender {
+  readonly address: string;
+  readonly isProven: boolean;
+}
+
+/** The share of the memory that one address of strangers may have, and the share of all of them. */
+const shareOfAddress = 1 / 8;
+const shareOfStrangers = 3 / 4;
+
 /** How many bytes of request bodies may be in memory at once. */
 export class BodyBytes {
   readonly #limit: number;
   #taken = 0;
+  #ofStrangers = 0;
+  readonly #ofAddress = new Map<string, number>();
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
   /** False when so many more are too many: then none are taken. */
-  take(bytes: number): boolean {
+  take(bytes: number, { address, isProven }: BodySender): boolean {
     if (this.#taken + bytes > this.#limit) return false;
+    if (!isProven) {
+      const own = (this.#ofAddress.get(address) ?? 0) + bytes;
+      const all = this.#ofStrangers + bytes;
+      if (own > this.#limit * shareOfAddress || all > this.#limit * shareOfStrangers) return false;
+      this.#ofAddress.set(address, own);
+      this.#ofStrangers = all;
+    }
     this.#taken += bytes;
     return true;
   }
 
-  giveBack(bytes: number): void {
+  giveBack(bytes: number, { address, isProven }: BodySender): void {
     this.#taken -= bytes;
+    if (isProven) return;
+    this.#ofStrangers -= bytes;
+    const own = (this.#ofAddress.get(address) ?? 0) - bytes;
+    if (own > 0) this.#ofAddress.set(address, own);
+    else this.#ofAddress.delete(address);
   }
 }
 
@@ -35,12 +59,16 @@ const bytesPerPart = 16;
  */
 export async function useRawBody<T>(
   incoming: IncomingMessage,
-  { maxBytes, memory, onTinyParts }: { maxBytes: number; memory: BodyBytes; onTinyParts: () => void },
+  {
+    maxBytes,
+    onTinyParts,
+    ...place
+  }: { maxBytes: number; memory: BodyBytes; sender: BodySender; onTinyParts: () => void },
   use: (bytes: Buffer) => Promise<T>,
 ): Promise<T> {
   const announced = Number(incoming.headers['content-length'] ?? maxBytes);
   if (announced > maxBytes) throw tooLarge(maxBytes);
-  const body = new GrowingBody(maxBytes, announced, memory);
+  const body = new GrowingBody(maxBytes, announced, place);
   try {
     await new Promise<void>((resolve, reject) => {
       let isRefused = false;
@@ -71,14 +99,20 @@ class GrowingBody {
   /** It never needs to be larger. */
   readonly #announced: number;
   readonly #memory: BodyBytes;
+  readonly #sender: BodySender;
   #buffer = Buffer.alloc(0);
   #length = 0;
   #parts = 0;
 
-  constructor(maxBytes: number, announced: number, memory: BodyBytes) {
+  constructor(
+    maxBytes: number,
+    announced: number,
+    { memory, sender }: { readonly memory: BodyBytes; readonly sender: BodySender },
+  ) {
     this.#maxBytes = maxBytes;
     this.#announced = announced;
     this.#memory = memory;
+    this.#sender = sender;
   }
 
   get bytes(): Buffer {
@@ -98,12 +132,12 @@ class GrowingBody {
   }
 
   release(): void {
-    this.#memory.giveBack(this.#buffer.length);
+    this.#memory.giveBack(this.#buffer.length, this.#sender);
   }
 
   #grow(least: number): boolean {
     const size = Math.min(this.#announced, Math.max(least, this.#buffer.length * 2, firstBytes));
-    if (!this.#memory.take(size - this.#buffer.length)) return false;
+    if (!this.#memory.take(size - this.#buffer.length, this.#sender)) return false;
     const grown = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;

@@ -3,22 +3,19 @@ import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { FaultSelection } from './faults/fault-selection.ts';
+import { addApiRoutes } from './http/api-routes.ts';
+import { adminRoutes } from './http/operator-routes.ts';
+import { createHttpServer, listen, OpenCalls, type Web } from './http/server.ts';
 import type { SandboxLedger } from './operator/ledger.ts';
 import { Operator } from './operator/operator.ts';
-import { SandboxClock, steadyTime, type TimeSource } from './values/clock.ts';
-import { Committer } from './storage/committer.ts';
-import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from './settings/config.ts';
-import { type Database, openDatabase } from './storage/database.ts';
-import { FaultSelection } from './faults/fault-selection.ts';
-import { adminRoutes } from './http/operator-routes.ts';
 import { refusal, toResponse } from './orders/answers.ts';
-import { addApiRoutes } from './http/api-routes.ts';
-import { createHttpServer, listen, OpenCalls, type Web } from './http/server.ts';
-import { RequestLog } from './limits/request-log.ts';
 import { readCatalogue, shippedCatalogue } from './orders/catalogue.ts';
 import { sandboxState } from './orders/sandbox-state.ts';
-import { Service } from './orders/service.ts';
-import { SeededStream } from './values/randomness.ts';
+import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from './settings/config.ts';
+import { Committer } from './storage/committer.ts';
+import { type Database, openDatabase } from './storage/database.ts';
+import { SandboxClock, steadyTime, type TimeSource } from './values/clock.ts';
 
 type LogLine = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [detail: string]: unknown };
 
@@ -51,20 +48,19 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
-type Parts = Awaited<ReturnType<typeof createParts>>;
-
 /**
  * Starts the Wholesale Ordering API on this machine, with its own database.
  * Throws when the config or the catalogue is not valid, or when the address is in use.
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const settings = parseConfig(options.config ?? {});
-  const database = openDatabase(options.database, settings.durability);
+  const parsed = sandboxConfigSchema.safeParse(options.config ?? {});
+  if (!parsed.success) throw new Error(`the config of the sandbox is not valid:\n${z.prettifyError(parsed.error)}`);
+  const database = openDatabase(options.database, parsed.data.durability);
+  const { log = () => {} } = options;
   let server: Server | undefined;
   try {
-    const parts = await createParts(options, settings, database);
-    const { committer, openCalls, operator, log } = parts;
-    const listening = createHttpServer(createApp(parts), openCalls);
+    const { app, committer, openCalls, operator } = await createParts(options, parsed.data, database);
+    const listening = createHttpServer(app, openCalls);
     server = listening;
     const url = await listen(listening, options.listen ?? '127.0.0.1:0');
     log({ level: 'info', msg: 'sandbox listening', url, database: options.database });
@@ -91,39 +87,24 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-function parseConfig(config: SandboxConfig): SandboxSettings {
-  const parsed = sandboxConfigSchema.safeParse(config);
-  if (!parsed.success) throw new Error(`the config of the sandbox is not valid:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
-}
-
 async function createParts(options: SandboxOptions, settings: SandboxSettings, database: Database) {
   const { configDir = '.', seed = 1, log = () => {} } = options;
   const catalogueFile = settings.catalogue === undefined ? shippedCatalogue : resolve(configDir, settings.catalogue);
-  const offset = database.prepare<[], string>("SELECT value FROM meta WHERE name = 'clock_offset_ms'").pluck().get();
-  const clock = new SandboxClock(options.time ?? steadyTime, Number(offset ?? 0));
-  const state = sandboxState(database, settings, readCatalogue(catalogueFile), seed);
-  const configuredKeys = settings.accounts.flatMap(({ keys }) => keys.map(({ value }) => value));
-  const requestLog = new RequestLog(database, settings.request_log, configuredKeys);
+  const [offset] = database.all<{ value: string }>("SELECT value FROM meta WHERE name = 'clock_offset_ms'");
+  const clock = new SandboxClock(options.time ?? steadyTime, Number(offset?.value ?? 0));
+  const state = sandboxState({ settings, catalogue: readCatalogue(catalogueFile), database, clock, seed });
   const faults = new FaultSelection(seed, settings.faults);
   const committer = new Committer(database);
-  const operator = new Operator({ state, requestLog, clock, faults, catalogueFile, settings });
+  const operator = new Operator(state, faults, catalogueFile);
   await committer.run(() => (options.reset === true ? operator.reset() : operator.seed()));
-  state.limits.restart(settings.limits, requestLog, clock.now());
+  operator.restartLimits();
   const openCalls = new OpenCalls();
-  return { seed, settings, state, clock, committer, requestLog, faults, operator, openCalls, log };
-}
-
-function createApp(parts: Parts): Hono<Web> {
-  const { seed, settings, state, committer, requestLog, operator, log } = parts;
   const app = new Hono<Web>();
   app.onError((error) => {
     log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
     return toResponse(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
   });
   app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
-  const service = new Service(state, requestLog);
-  const latency = { before: new SeededStream(seed, 'before'), after: new SeededStream(seed, 'after') };
-  addApiRoutes(app, { ...parts, service, latency });
-  return app;
+  addApiRoutes(app, { state, committer, faults, openCalls });
+  return { app, committer, openCalls, operator };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Committer } from '../../src/sandbox/storage/committer.ts';
+import { Database } from '../../src/sandbox/storage/database.ts';
 import { temporaryFolder } from './running-sandbox.ts';
 
 function openTable(): { committer: Committer; add: (value: number) => number; seenByOthers: () => unknown[] } {
@@ -15,7 +16,7 @@ function openTable(): { committer: Committer; add: (value: number) => number; se
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   const select = other.prepare<[], number>('SELECT value FROM numbers ORDER BY value').pluck();
   return {
-    committer: new Committer(database),
+    committer: new Committer(new Database(database)),
     add: (value) => insert.run(value).changes,
     seenByOthers: () => select.all(),
   };

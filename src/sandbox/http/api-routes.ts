@@ -4,27 +4,19 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, Hono } from 'hono';
 import { parse } from 'yaml';
 import { bearerToken, canonicalAddress } from '../account/accounts.ts';
-import type { SandboxClock } from '../values/clock.ts';
 import type { Committer } from '../storage/committer.ts';
 import { deliverFault, type Exchange } from '../faults/fault-delivery.ts';
 import type { DrawnFault, FaultSelection } from '../faults/fault-selection.ts';
 import type { Call } from '../orders/call.ts';
 import { movesMoney, type Operation } from '../values/operations.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
-import type { Service } from '../orders/service.ts';
-import type { SeededStream } from '../values/randomness.ts';
+import { admitCall, answerCall, finishCall, noteCall } from '../orders/service.ts';
 import { refusal, toResponse } from '../orders/answers.ts';
 import { type OpenCalls, readJsonBody, type Web } from './server.ts';
 
-type ApiParts = {
-  state: SandboxState;
-  service: Service;
-  committer: Committer;
-  clock: SandboxClock;
-  faults: FaultSelection;
-  latency: { before: SeededStream; after: SeededStream };
-  openCalls: OpenCalls;
-};
+type ApiParts = { state: SandboxState; committer: Committer; faults: FaultSelection; openCalls: OpenCalls };
+
+const maxBodyBytes = 65_536;
 
 /** The endpoints of Spec 4. */
 const routes: Readonly<Record<string, Operation>> = {
@@ -63,18 +55,16 @@ async function exchange(
   parts: ApiParts,
 ): Promise<Response> {
   const { incoming, outgoing } = context.env;
-  const { settings } = parts.state;
-  const body = movesMoney(operation)
-    ? await readJsonBody(incoming, settings.requests.max_body_bytes)
-    : { text: '', json: undefined };
-  await parts.openCalls.pause(parts.latency.before.between(settings.latency.before_ms));
+  const { state, committer, openCalls } = parts;
+  const body = movesMoney(operation) ? await readJsonBody(incoming, maxBodyBytes) : { text: '', json: undefined };
+  await openCalls.pause(state.before.between(state.settings.latency.before_ms));
   const call: Call = {
     operation,
     subject,
     body,
-    arrivedAt: parts.clock.now(),
+    arrivedAt: state.clock.now(),
     token: bearerToken(incoming.headers.authorization),
-    address: addressOf(context, settings.requests.trust_forwarded_for),
+    address: canonicalAddress(incoming.socket.remoteAddress ?? ''),
     query: new Map(Object.entries(context.req.query())),
     method: incoming.method ?? '',
     path: incoming.url ?? '',
@@ -82,18 +72,18 @@ async function exchange(
   const drawn = drawFault(call, context.req.header('sandbox-fault'), parts);
   if (drawn === 'unknown') {
     const refused = refusal(422, 'invalid_request', 'sandbox-fault: no such fault.');
-    return toResponse(await parts.committer.run(() => parts.service.note(call, refused)));
+    return toResponse(await committer.run(() => noteCall(state, call, refused)));
   }
   const answer =
     drawn === null
-      ? await parts.committer.run(() => parts.service.answer(call, null))
+      ? await committer.run(() => answerCall(state, call, null))
       : await deliverFault(drawn, faultyExchange(call, drawn, incoming.socket, parts));
   if (answer === 'done') {
     // The fault has written to the socket, or will close it: the HTTP library must not write to it any more.
     outgoing.detachSocket(incoming.socket);
     return RESPONSE_ALREADY_SENT;
   }
-  await parts.openCalls.pause(parts.latency.after.between(settings.latency.after_ms));
+  await openCalls.pause(state.after.between(state.settings.latency.after_ms));
   return toResponse(answer);
 }
 
@@ -108,28 +98,29 @@ function drawFault(call: Call, header: string | undefined, parts: ApiParts): Dra
 }
 
 function faultyExchange(call: Call, { fault }: DrawnFault, socket: Exchange['socket'], parts: ApiParts): Exchange {
-  const { clock, committer, openCalls, service } = parts;
+  const { state, committer, openCalls } = parts;
   return {
     socket,
     pause: (ms) => openCalls.pause(ms),
-    note: (answer) => committer.run(() => service.note(call, answer, fault.fault)),
+    note: (answer) => committer.run(() => noteCall(state, call, answer, fault.fault)),
     perform: () =>
       committer.run(() => {
-        const answer = service.answer(call, fault.fault);
-        if (fault.fault === 'empty_stock' && answer.committed === true) service.emptyStock(answer.orderNumber ?? '');
+        const answer = answerCall(state, call, fault.fault);
+        if (fault.fault === 'empty_stock' && answer.committed === true) emptyStock(state, answer.orderNumber ?? '');
         return answer;
       }),
     async performLater(delayMs, onAdmitted) {
-      const admitted = await committer.run(() => service.admit(call, fault.fault));
+      const admitted = await committer.run(() => admitCall(state, call, fault.fault));
       onAdmitted();
       if ('status' in admitted) return admitted;
       await openCalls.pause(delayMs);
-      return committer.run(() => service.finish(admitted, clock.now()));
+      return committer.run(() => finishCall(state, admitted));
     },
   };
 }
 
-function addressOf(context: Context<Web>, trustForwarded: boolean): string {
-  const forwarded = trustForwarded ? context.req.header('x-forwarded-for')?.split(',')[0]?.trim() : undefined;
-  return canonicalAddress(forwarded ?? context.env.incoming.socket.remoteAddress ?? '');
+/** The fault `empty_stock`: takes the rest of the stock after this order. */
+function emptyStock({ orders, stock }: SandboxState, orderNumber: string): void {
+  const { family, item } = orders.require(orderNumber);
+  if (family === 'gift_card') stock.set(item, 0);
 }

@@ -1,8 +1,6 @@
 import type { LimitSettings } from '../settings/config.ts';
-import { movesMoney } from '../values/operations.ts';
+import { movesMoney, type Operation } from '../values/operations.ts';
 import type { RequestLog } from './request-log.ts';
-
-type LimitsOfKey = { requests: LimitModel; orders: LimitModel };
 
 /**
  * The two limits of Spec 8, for each key: 60 requests, and 20 calls that move money, in a minute. A call that moves
@@ -10,25 +8,22 @@ type LimitsOfKey = { requests: LimitModel; orders: LimitModel };
  */
 export class Limits {
   #settings: LimitSettings;
-  readonly #keys = new Map<number, LimitsOfKey>();
+  readonly #keys = new Map<number, { requests: LimitModel; orders: LimitModel }>();
 
   constructor(settings: LimitSettings) {
     this.#settings = settings;
   }
 
   /** Counts the call and returns 0, or returns in how many milliseconds it would be let in. */
-  take(key: number, spending: boolean, now: number): number {
+  take(key: number, operation: Operation, now: number): number {
     if (!this.#settings.enabled) return 0;
-    const { requests, orders } = this.#of(key);
-    const waitMs = Math.max(requests.waitMs(now), spending ? orders.waitMs(now) : 0);
-    if (waitMs > 0) {
-      requests.reject(now);
-      if (spending) orders.reject(now);
-      return waitMs;
+    const limits = this.#of(key, operation);
+    const waitMs = Math.max(...limits.map((limit) => limit.waitMs(now)));
+    for (const limit of limits) {
+      if (waitMs > 0) limit.reject(now);
+      else limit.admit(now);
     }
-    requests.admit(now);
-    if (spending) orders.admit(now);
-    return 0;
+    return waitMs;
   }
 
   /** Starts over with these settings, and counts the calls in the log that can still matter. */
@@ -36,29 +31,24 @@ export class Limits {
     this.#settings = settings;
     this.#keys.clear();
     if (!settings.enabled) return;
-    for (const call of log.since(now - 2 * settings.window_ms)) {
-      if (call.key === null) continue;
-      const { arrived_at: arrivedAt } = call;
-      const { requests, orders } = this.#of(call.key);
-      requests.waitMs(arrivedAt);
-      orders.waitMs(arrivedAt);
-      if (call.request_counted === 1) requests.admit(arrivedAt);
-      if (call.order_counted === 1) orders.admit(arrivedAt);
-      if (call.limited === 1) {
-        requests.reject(arrivedAt);
-        if (movesMoney(call.operation)) orders.reject(arrivedAt);
+    for (const { key, operation, arrived_at: arrivedAt, ...call } of log.since(now - 2 * settings.window_ms)) {
+      for (const limit of key === null ? [] : this.#of(key, operation)) {
+        limit.waitMs(arrivedAt);
+        if (call.request_counted === 1) limit.admit(arrivedAt);
+        if (call.limited === 1) limit.reject(arrivedAt);
       }
     }
   }
 
-  #of(key: number): LimitsOfKey {
+  /** The limits of a key that count this operation. */
+  #of(key: number, operation: Operation): LimitModel[] {
     let limits = this.#keys.get(key);
     if (limits === undefined) {
       const { model, window_ms: windowMs, requests, orders } = this.#settings;
       limits = { requests: limitModel(model, windowMs, requests), orders: limitModel(model, windowMs, orders) };
       this.#keys.set(key, limits);
     }
-    return limits;
+    return movesMoney(operation) ? [limits.requests, limits.orders] : [limits.requests];
   }
 }
 
@@ -74,19 +64,14 @@ export interface LimitModel {
 
 /** At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old. */
 function slidingLog(windowMs: number, cap: number, countsRejected: boolean): LimitModel {
-  // The calls of the last window start at `head`: moving it is cheaper than shifting the array at each call.
-  let stamps: number[] = [];
-  let head = 0;
+  const stamps: number[] = [];
   const count = (now: number): void => void stamps.push(now);
   return {
     waitMs(now) {
-      while (head < stamps.length && (stamps[head] ?? 0) <= now - windowMs) head += 1;
-      if (head > 1024) {
-        stamps = stamps.slice(head);
-        head = 0;
-      }
-      const over = stamps.length - head - cap;
-      return over < 0 ? 0 : (stamps[head + over] ?? 0) + windowMs - now;
+      const old = stamps.findIndex((stamp) => stamp > now - windowMs);
+      stamps.splice(0, old === -1 ? stamps.length : old);
+      const over = stamps.length - cap;
+      return over < 0 ? 0 : (stamps[over] ?? 0) + windowMs - now;
     },
     admit: count,
     reject: countsRejected ? count : () => {},
@@ -137,7 +122,7 @@ function tokenBucket(windowMs: number, cap: number): LimitModel {
   };
 }
 
-const models: Record<LimitSettings['model'], (windowMs: number, cap: number) => LimitModel> = {
+const models: Readonly<Record<LimitSettings['model'], (windowMs: number, cap: number) => LimitModel>> = {
   sliding_log: (windowMs, cap) => slidingLog(windowMs, cap, false),
   rejected_count: (windowMs, cap) => slidingLog(windowMs, cap, true),
   fixed_window: (windowMs, cap) => windowCounter(windowMs, cap, false),

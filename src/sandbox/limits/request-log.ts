@@ -1,8 +1,8 @@
-import type { Database } from '../storage/database.ts';
-import type { RequestLogSettings } from '../settings/config.ts';
-import { movesMoney, type Operation } from '../values/operations.ts';
 import * as z from 'zod';
+import type { SandboxSettings } from '../settings/config.ts';
+import type { Database } from '../storage/database.ts';
 import { isoTime } from '../values/clock.ts';
+import { movesMoney, type Operation } from '../values/operations.ts';
 
 /** The form of the keys that this sandbox makes: see `newKeyValue`. */
 const generatedKey = /wok_[\w-]{32}/g;
@@ -24,6 +24,7 @@ function withoutKeys(text: string, keys: readonly string[]): string {
 
 /** How a call was answered, and what it was about. */
 type Facts = {
+  operation: Operation;
   /** 0: no answer, or later. */
   status: number;
   code: string | null;
@@ -36,7 +37,6 @@ export type LoggedCall = Facts & {
   id: number;
   /** The number of its key; null: it had none, or an unknown one. */
   key: number | null;
-  operation: Operation;
   arrived_at: number;
   request_counted: number;
   order_counted: number;
@@ -44,102 +44,24 @@ export type LoggedCall = Facts & {
 };
 
 /** A call and its answer. */
-type CallToLog = Facts &
-  Pick<LoggedCall, 'key' | 'operation'> & {
-    arrivedAt: number;
-    /** Whether the limits let it in; absent: they have not seen it. */
-    letIn: boolean | undefined;
-    /** The bearer token, which the log must not contain. */
-    token: string | undefined;
-    method: string;
-    path: string;
-    address: string;
-    request: string;
-    response: string;
-  };
+type CallToLog = Facts & {
+  key: number | null;
+  arrivedAt: number;
+  /** Whether the limits let it in; absent: they have not seen it. */
+  letIn: boolean | undefined;
+  /** The bearer token, which the log must not contain. */
+  token: string | undefined;
+  method: string;
+  path: string;
+  address: string;
+  request: string;
+  response: string;
+};
 
 /** The oldest rows are deleted once for so many new ones, which is cheaper than at each call. */
 const pruneEvery = 1_000;
 const pruneBodiesEvery = 50;
 const maxPathChars = 1_000;
-
-/**
- * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it. For
- * the latest calls it also keeps request and answer, without keys.
- * @internal
- */
-export class RequestLog {
-  readonly #database: Database;
-  readonly #settings: RequestLogSettings;
-  readonly #knownKeys: readonly string[];
-  readonly #sql;
-
-  /** @param knownKeys the values of keys that must not be in the log, besides that of the caller */
-  constructor(database: Database, settings: RequestLogSettings, knownKeys: readonly string[]) {
-    this.#database = database;
-    this.#settings = settings;
-    this.#knownKeys = knownKeys;
-    this.#sql = {
-      insert: database.prepare(
-        `INSERT INTO calls (key, operation, arrived_at, request_counted, order_counted, limited, status, code, reference,
-           order_number, fault) VALUES (@key, @operation, @arrivedAt, @request_counted, @order_counted, @limited, @status,
-           @code, @reference, @order_number, @fault)`,
-      ),
-      prune: database.prepare('DELETE FROM calls WHERE id <= ?'),
-      insertExchange: database.prepare('INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?)'),
-      pruneExchanges: database.prepare('DELETE FROM exchanges WHERE call <= ?'),
-    };
-  }
-
-  /** Logs a call and its answer, and returns the number of its row. */
-  add(call: CallToLog): number {
-    const { letIn, operation } = call;
-    const { lastInsertRowid } = this.#sql.insert.run({
-      ...call,
-      request_counted: Number(letIn === true),
-      order_counted: Number(letIn === true && movesMoney(operation)),
-      limited: Number(letIn === false),
-    });
-    const id = Number(lastInsertRowid);
-    const { calls, bodies } = this.#settings;
-    if (id > calls && id % pruneEvery === 0) this.#sql.prune.run(id - calls);
-    if (bodies > 0) {
-      this.#addExchange(id, call);
-      if (id > bodies && id % pruneBodiesEvery === 0) this.#sql.pruneExchanges.run(id - bodies);
-    }
-    return id;
-  }
-
-  #addExchange(id: number, call: CallToLog): void {
-    const keys = call.token === undefined ? this.#knownKeys : [...this.#knownKeys, call.token];
-    // Masked before it is cut: the beginning of a key must not be left at the cut.
-    const logged = (text: string, maxChars: number): string => cut(withoutKeys(text, keys), maxChars);
-    const { body_chars: bodyChars } = this.#settings;
-    this.#sql.insertExchange.run(
-      id,
-      call.method,
-      logged(call.path, maxPathChars),
-      call.address,
-      logged(call.request, bodyChars),
-      logged(call.response, bodyChars),
-    );
-  }
-
-  all(): LoggedCall[] {
-    return this.#database.prepare<[], LoggedCall>('SELECT * FROM calls ORDER BY id').all();
-  }
-
-  /** The calls that arrived after this time, in milliseconds since the epoch, in the order of their arrival. */
-  since(time: number): LoggedCall[] {
-    return this.#database
-      .prepare<[number], LoggedCall>('SELECT * FROM calls WHERE arrived_at > ? ORDER BY arrived_at, id')
-      .all(time);
-  }
-}
-
-function cut(text: string, maxChars: number): string {
-  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length - maxChars} more characters)`;
-}
 
 const requestId = z
   .string()
@@ -168,7 +90,6 @@ export type LoggedRequest = Facts & {
   /** Whose key it had; null: none, or an unknown one. */
   account: string | null;
   key: string | null;
-  operation: Operation;
   /** These five are null when its bodies are not kept any more. */
   method: string | null;
   path: string | null;
@@ -191,31 +112,85 @@ const select = `SELECT calls.id, calls.arrived_at AS at, keys.account, keys.name
   FROM calls LEFT JOIN keys ON keys.id = calls.key LEFT JOIN exchanges ON exchanges.call = calls.id`;
 
 /**
- * The request log for people and tests, the newest first.
+ * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it. For
+ * the latest calls it also keeps request and answer, without keys.
  * @internal
  */
-export function listRequests(database: Database, filter: RequestFilter): RequestPage {
-  const { search, account, failed, before, limit } = filter;
-  const rows = database
-    .prepare<object, Row>(
+export class RequestLog {
+  readonly #database: Database;
+  readonly #settings: SandboxSettings['request_log'];
+  /** The values of keys that must not be in the log, besides that of the caller. */
+  readonly #knownKeys: readonly string[];
+
+  constructor(database: Database, settings: SandboxSettings) {
+    this.#database = database;
+    this.#settings = settings.request_log;
+    this.#knownKeys = settings.accounts.flatMap(({ keys }) => keys.map(({ value }) => value));
+  }
+
+  /** Logs a call and its answer, and returns the number of its row. */
+  add(call: CallToLog): number {
+    const { letIn, operation } = call;
+    const { lastInsertRowid } = this.#database.run(
+      `INSERT INTO calls (key, operation, arrived_at, request_counted, order_counted, limited, status, code, reference,
+         order_number, fault) VALUES (@key, @operation, @arrivedAt, @request_counted, @order_counted, @limited, @status,
+         @code, @reference, @order_number, @fault)`,
+      {
+        ...call,
+        request_counted: Number(letIn === true),
+        order_counted: Number(letIn === true && movesMoney(operation)),
+        limited: Number(letIn === false),
+      },
+    );
+    const id = Number(lastInsertRowid);
+    const { calls, bodies } = this.#settings;
+    if (id > calls && id % pruneEvery === 0) this.#database.run('DELETE FROM calls WHERE id <= ?', id - calls);
+    if (bodies > 0) this.#addExchange(id, call);
+    if (id % pruneBodiesEvery === 0) this.#database.run('DELETE FROM exchanges WHERE call <= ?', id - bodies);
+    return id;
+  }
+
+  #addExchange(id: number, { token, method, path, address, request, response }: CallToLog): void {
+    const keys = token === undefined ? this.#knownKeys : [...this.#knownKeys, token];
+    // Masked before it is cut: the beginning of a key must not be left at the cut.
+    const logged = (text: string, maxChars: number): string => cut(withoutKeys(text, keys), maxChars);
+    const [sent, answered] = [request, response].map((body) => logged(body, this.#settings.body_chars));
+    const row = [id, method, logged(path, maxPathChars), address, sent, answered];
+    this.#database.run('INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?)', row);
+  }
+
+  all(): LoggedCall[] {
+    return this.#database.all('SELECT * FROM calls ORDER BY id');
+  }
+
+  /** The calls that arrived after this time, in milliseconds since the epoch, in the order of their arrival. */
+  since(time: number): LoggedCall[] {
+    return this.#database.all('SELECT * FROM calls WHERE arrived_at > ? ORDER BY arrived_at, id', time);
+  }
+
+  /** The requests for people and tests, the newest first. */
+  list({ search, account, failed, before, limit }: RequestFilter): RequestPage {
+    const rows = this.#database.all<Row>(
       `${select} WHERE (@before = 0 OR calls.id < @before) AND (@account = '' OR keys.account = @account)
          AND (@failed = 0 OR status = 0 OR status >= 400 OR fault IS NOT NULL)
          AND (@search = '' OR @search IN (reference, order_number, keys.name) OR instr(path, @search) > 0
            OR instr(request, @search) > 0 OR instr(response, @search) > 0)
        ORDER BY calls.id DESC LIMIT @limit + 1`,
-    )
-    .all({ search, account, failed: Number(failed === 'true'), before: before || 0, limit });
-  const requests = rows.slice(0, limit).map(shown);
-  return { requests, next_before: rows.length > limit ? (requests.at(-1)?.id ?? null) : null };
+      { search, account, failed: Number(failed === 'true'), before: before || 0, limit },
+    );
+    const requests = rows.slice(0, limit).map(shown);
+    return { requests, next_before: rows.length > limit ? (requests.at(-1)?.id ?? null) : null };
+  }
+
+  /** The request with this `Request-Id`; false when there is none, or not any more. Throws a ZodError when it is not an id. */
+  find(id: string): LoggedRequest | false {
+    const [row] = this.#database.all<Row>(`${select} WHERE calls.id = ?`, requestId.parse(id));
+    return row === undefined ? false : shown(row);
+  }
 }
 
-/**
- * The request with this `Request-Id`; false when there is none, or not any more. Throws a ZodError when it is not an id.
- * @internal
- */
-export function requestOf(database: Database, id: string): LoggedRequest | false {
-  const row = database.prepare<[number], Row>(`${select} WHERE calls.id = ?`).get(requestId.parse(id));
-  return row === undefined ? false : shown(row);
+function cut(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length - maxChars} more characters)`;
 }
 
 function shown({ id, at, ...facts }: Row): LoggedRequest {

@@ -1,10 +1,10 @@
 import type { ApiKey, Balance } from '../account/accounts.ts';
 import { type Esim, type EsimState, stateOf } from '../orders/units.ts';
 import type { Order } from '../orders/orders.ts';
-import type { LoggedCall, RequestLog } from '../limits/request-log.ts';
+import type { LoggedCall } from '../limits/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 
-type LedgerOrder = Omit<Order, 'id' | 'fingerprint' | 'unit_minor' | 'answer' | 'due_at' | 'due_outcome'>;
+type LedgerOrder = Omit<Order, 'id' | 'fingerprint' | 'unit_minor' | 'codes' | 'answer' | 'due_at' | 'due_outcome'>;
 
 type LedgerKey = {
   key: number;
@@ -45,10 +45,11 @@ export type SandboxLedger = {
 };
 
 /** @internal */
-export function readLedger(state: SandboxState, log: RequestLog, now: number): SandboxLedger {
-  const rows = <Row>(sql: string): Row[] => state.database.prepare<[], Row>(sql).all();
-  const calls = log.all();
-  const windowMs = state.settings.limits.window_ms;
+export function readLedger({ clock, database, requestLog, settings }: SandboxState): SandboxLedger {
+  const rows = <Row>(sql: string): Row[] => database.all<Row>(sql);
+  const calls = requestLog.all();
+  const now = clock.now();
+  const windowMs = settings.limits.window_ms;
   return {
     now,
     window_ms: windowMs,

@@ -1,22 +1,13 @@
 import * as z from 'zod';
-import { type Catalogue, readCatalogue } from '../orders/catalogue.ts';
-import type { SandboxClock } from '../values/clock.ts';
-import { sandboxConfigSchema, type SandboxSettings } from '../settings/config.ts';
-import { emptyDatabase } from '../storage/database.ts';
+import type { NewAccount, newAccountSchema } from '../account/accounts.ts';
 import type { FaultSelection } from '../faults/fault-selection.ts';
-import { ledgerOf, readLedger, type SandboxLedger } from './ledger.ts';
-import { stateOf } from '../orders/units.ts';
-import { toMinor } from '../values/money.ts';
-import { createAccount, type NewAccount, type newAccountSchema } from '../account/accounts.ts';
-import {
-  listRequests,
-  type LoggedRequest,
-  type RequestFilter,
-  type RequestLog,
-  requestOf,
-  type RequestPage,
-} from '../limits/request-log.ts';
+import type { LoggedRequest, RequestFilter, RequestPage } from '../limits/request-log.ts';
+import { type Catalogue, readCatalogue } from '../orders/catalogue.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
+import { stateOf } from '../orders/units.ts';
+import { sandboxConfigSchema, type SandboxSettings } from '../settings/config.ts';
+import { toMinor } from '../values/money.ts';
+import { ledgerOf, readLedger, type SandboxLedger } from './ledger.ts';
 
 /** The settings that can change while the sandbox runs. */
 const changeableSchema = sandboxConfigSchema.pick({
@@ -26,7 +17,6 @@ const changeableSchema = sandboxConfigSchema.pick({
   references: true,
   requests: true,
   fulfilment: true,
-  messages: true,
   maintenance: true,
   products_per_page: true,
 });
@@ -50,98 +40,93 @@ export const accountEventSchema = z.strictObject({
 
 export const itemEventSchema = z.strictObject({ stock: z.int().min(0).optional(), on_sale: z.boolean().optional() });
 
-type OperatorParts = {
-  state: SandboxState;
-  requestLog: RequestLog;
-  clock: SandboxClock;
-  faults: FaultSelection;
-  catalogueFile: string | URL;
-  /** The settings of the config; a reset returns to them. */
-  settings: SandboxSettings;
-};
-
 /**
  * Plays the operator of the service, and whatever else can happen to it: time, faults, the phone with an eSIM. Every
  * method must run inside a transaction.
  */
 export class Operator {
-  readonly #parts: OperatorParts;
+  readonly #state: SandboxState;
+  readonly faults: FaultSelection;
+  readonly #catalogueFile: string | URL;
+  /** The settings of the config; a reset returns to them. */
+  readonly #configured: SandboxSettings;
 
   /** @internal */
-  constructor(parts: OperatorParts) {
-    this.#parts = parts;
+  constructor(state: SandboxState, faults: FaultSelection, catalogueFile: string | URL) {
+    this.#state = state;
+    this.faults = faults;
+    this.#catalogueFile = catalogueFile;
+    this.#configured = state.settings;
   }
 
   /** Orders, charges and counted calls, of all accounts or of one. */
   ledger(account?: string): SandboxLedger {
-    const { state, requestLog, clock } = this.#parts;
-    state.orders.settleDue(clock.now());
-    const ledger = readLedger(state, requestLog, clock.now());
+    this.#state.orders.settleDue(this.now());
+    const ledger = readLedger(this.#state);
     return account === undefined ? ledger : ledgerOf(account, ledger);
   }
 
   /** The latest requests of the API, without keys. */
   requests(filter: RequestFilter): RequestPage {
-    return listRequests(this.#parts.state.database, filter);
+    return this.#state.requestLog.list(filter);
   }
 
   /** The request with this `Request-Id`. False: there is none, or it is not kept any more. */
   request(id: string): LoggedRequest | false {
-    return requestOf(this.#parts.state.database, id);
+    return this.#state.requestLog.find(id);
   }
 
   /** Empties the sandbox and returns to the accounts, settings and faults of its config. */
   reset(): void {
-    const { state, requestLog, clock, faults, settings } = this.#parts;
-    emptyDatabase(state.database);
-    clock.offsetMs = 0;
-    state.settings = settings;
-    state.limits.restart(settings.limits, requestLog, clock.now());
-    faults.restart(settings.faults);
+    this.#state.database.empty();
+    this.#state.clock.offsetMs = 0;
+    this.#state.settings = this.#configured;
+    this.restartLimits();
+    this.faults.restart(this.#configured.faults);
     this.seed();
   }
 
   /** Stores the accounts of the config and the stock of the catalogue. */
   seed(): void {
-    const { state, clock } = this.#parts;
-    for (const account of state.settings.accounts) state.accounts.seed(account, clock.now());
-    state.stock.seed(state.catalogue);
+    const { settings, accounts, stock, catalogue } = this.#state;
+    for (const account of settings.accounts) accounts.seed(account, this.now());
+    stock.seed(catalogue);
   }
 
-  get faults(): FaultSelection {
-    return this.#parts.faults;
+  /** Counts the calls of the log again, by the limits of the settings. */
+  restartLimits(): void {
+    const { limits, settings, requestLog } = this.#state;
+    limits.restart(settings.limits, requestLog, this.now());
   }
 
   /** The time of the sandbox, in milliseconds since the epoch. */
   now(): number {
-    return this.#parts.clock.now();
+    return this.#state.clock.now();
   }
 
   /** Moves the clock forward and returns the new time. Delayed orders are delivered, eSIMs expire, limits recover. */
   advanceClock(ms: number): number {
-    const { state, clock } = this.#parts;
+    const { clock, database, orders } = this.#state;
     clock.advance(ms);
-    state.database
-      .prepare("INSERT INTO meta VALUES ('clock_offset_ms', ?) ON CONFLICT DO UPDATE SET value = excluded.value")
-      .run(String(clock.offsetMs));
-    state.orders.settleDue(clock.now());
-    return clock.now();
+    const upsert = "INSERT INTO meta VALUES ('clock_offset_ms', ?) ON CONFLICT DO UPDATE SET value = excluded.value";
+    database.run(upsert, String(clock.offsetMs));
+    orders.settleDue(this.now());
+    return this.now();
   }
 
   /** Changes settings until the next reset or start; of a section only the given keys. Throws a ZodError on bad values. */
   change(changes: { [Name in ChangeableName]?: unknown }): void {
-    const { state, requestLog, clock } = this.#parts;
-    const current = state.settings;
+    const current = this.#state.settings;
     const merged = changeableSchema.keyof().options.map((name) => {
       const [given, old] = [changes[name], current[name]];
       return [name, isSection(given) && isSection(old) ? Object.assign({}, old, given) : (given ?? old)];
     });
-    state.settings = { ...current, ...changeableSchema.parse(Object.fromEntries(merged)) };
-    if (changes.limits !== undefined) state.limits.restart(state.settings.limits, requestLog, clock.now());
+    this.#state.settings = { ...current, ...changeableSchema.parse(Object.fromEntries(merged)) };
+    if (changes.limits !== undefined) this.restartLimits();
   }
 
   settings(): Pick<SandboxSettings, ChangeableName> {
-    return changeableSchema.strip().parse(this.#parts.state.settings);
+    return changeableSchema.strip().parse(this.#state.settings);
   }
 
   /**
@@ -149,16 +134,16 @@ export class Operator {
    * state is final: a cancelled eSIM is refunded, and an expired one must not become valid again.
    */
   esimEvent(iccid: string, { event, times }: z.output<typeof esimEventSchema>): boolean {
-    const { state, clock } = this.#parts;
-    const esim = state.esims.find(iccid);
+    const { esims } = this.#state;
+    const esim = esims.find(iccid);
     if (esim === undefined) return false;
-    const current = stateOf(esim, clock.now());
+    const current = stateOf(esim, this.now());
     if (event !== 'fail_state_checks' && (current === 'cancelled' || (current === 'expired' && event === 'install'))) {
       throw new Error(`event: the eSIM ${iccid} is ${current}, which is final, so "${event}" cannot happen to it`);
     }
-    if (event === 'install') state.esims.install(esim, clock.now());
-    else if (event === 'expire') state.esims.expire(esim, clock.now());
-    else state.esims.setUnchecked(esim, times);
+    if (event === 'install') esims.install(esim, this.now());
+    else if (event === 'expire') esims.update({ ...esim, expires_at: Math.min(esim.expires_at, this.now()) });
+    else esims.update({ ...esim, unchecked_left: times });
     return true;
   }
 
@@ -167,10 +152,9 @@ export class Operator {
    * order, or it is not pending.
    */
   deliverOrder(number: string): boolean {
-    const { state, clock } = this.#parts;
-    const order = state.orders.find(number);
+    const order = this.#state.orders.find(number);
     if (order?.status !== 'pending') return false;
-    state.orders.settle(order, clock.now());
+    this.#state.orders.settle(order, this.now());
     return true;
   }
 
@@ -179,56 +163,48 @@ export class Operator {
    * False: there is no such order, or it is refunded already.
    */
   refundOrder(number: string): boolean {
-    const { state, clock } = this.#parts;
-    const order = state.orders.find(number);
+    const { orders, esims } = this.#state;
+    const order = orders.find(number);
     if (order === undefined || order.status === 'refunded') return false;
-    state.orders.refundRest(order, clock.now());
-    for (const esim of state.esims.ofOrder(number)) {
-      if (esim.cancelled_at === null) state.esims.cancel(esim, clock.now());
-    }
+    orders.refundRest(order, this.now());
+    for (const esim of esims.ofOrder(number)) esims.update({ ...esim, cancelled_at: esim.cancelled_at ?? this.now() });
     return true;
   }
 
-  /** Makes an account with keys and balances, for a test run that must not see the others. See `createAccount`. */
+  /** Makes an account with keys and balances, for a test run that must not see the others. */
   createAccount(wanted: z.output<typeof newAccountSchema>): NewAccount {
-    const { state, clock } = this.#parts;
-    return createAccount(state.accounts, wanted, clock.now());
+    return this.#state.accounts.create(wanted, this.now());
   }
 
-  accountEvent(id: string, change: z.output<typeof accountEventSchema>): boolean {
-    const { state, clock } = this.#parts;
-    if (state.accounts.account(id) === undefined) return false;
-    state.accounts.setStanding(id, change);
-    for (const [currency, amount] of Object.entries(change.add ?? {})) {
-      state.accounts.move(id, currency, toMinor(amount, currency), 'funding', clock.now());
+  accountEvent(id: string, { wholesale, blocked, add = {} }: z.output<typeof accountEventSchema>): boolean {
+    const { accounts } = this.#state;
+    const account = accounts.account(id);
+    if (account === undefined) return false;
+    accounts.setStanding(id, wholesale ?? account.wholesale === 1, blocked ?? account.blocked === 1);
+    for (const [currency, amount] of Object.entries(add)) {
+      accounts.move(id, currency, toMinor(amount, currency), 'funding', this.now());
     }
     return true;
   }
 
   revokeKey(account: string, name: string): boolean {
-    const { state, clock } = this.#parts;
-    const key = state.accounts.keysOf(account).find((own) => own.name === name && own.revoked_at === null);
-    return key !== undefined && state.accounts.revokeKey(account, key.id, clock.now());
+    return this.#state.accounts.revokeKey(account, name, this.now());
   }
 
   /** Changes the stock of a variant, or whether a plan is on sale. False: there is no such item. */
   itemEvent(item: string, change: z.output<typeof itemEventSchema>): boolean {
-    const { state } = this.#parts;
-    if (state.catalogue.products.has(item)) {
-      if (change.stock !== undefined) state.stock.set(item, change.stock);
-      return true;
-    }
-    if (!state.catalogue.plans.has(item)) return false;
-    if (change.on_sale !== undefined) state.stock.setOnSale(item, change.on_sale);
-    return true;
+    const { catalogue, stock } = this.#state;
+    const [isProduct, isPlan] = [catalogue.products.has(item), catalogue.plans.has(item)];
+    if (isProduct && change.stock !== undefined) stock.set(item, change.stock);
+    if (isPlan && change.on_sale !== undefined) stock.setOnSale(item, change.on_sale);
+    return isProduct || isPlan;
   }
 
   /** Reads the catalogue file again. Throws when it is not valid, and keeps the old one. */
   reloadCatalogue(): Catalogue {
-    const { state, catalogueFile } = this.#parts;
-    state.catalogue = readCatalogue(catalogueFile);
-    state.stock.seed(state.catalogue);
-    return state.catalogue;
+    this.#state.catalogue = readCatalogue(this.#catalogueFile);
+    this.#state.stock.seed(this.#state.catalogue);
+    return this.#state.catalogue;
   }
 }
 

@@ -6,7 +6,10 @@ import { toMinor } from '../values/money.ts';
 import type { Database } from '../storage/database.ts';
 
 const itemName = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,79}$/, 'names use a-z, 0-9, "-" and "."');
-const prices = z.record(z.string().regex(/^[A-Z]{3}$/), z.string().regex(/^\d{1,9}(\.\d{1,3})?$/));
+/** Minor units by currency. */
+const prices = z
+  .record(z.string().regex(/^[A-Z]{3}$/), z.string().regex(/^\d{1,9}(\.\d{1,3})?$/))
+  .transform((written) => new Map(Object.entries(written).map(([name, amount]) => [name, toMinor(amount, name)])));
 
 /** How a test value of the sandbox differs from an ordinary item. */
 const behaviour = {
@@ -31,27 +34,32 @@ const variantSchema = z.strictObject({
   ...behaviour,
 });
 
-const planSchema = z.strictObject({
-  plan: itemName,
-  name: z.string(),
-  prices,
-  data_mb: z.int().min(1).optional(),
-  unlimited: z.boolean().default(false),
-  validity_days: z.int().min(1).max(365).optional(),
-  /** Makes it a daily plan: its price is per day, and `days` must lie in this range. */
-  daily: z.strictObject({ min_days: z.int().min(1), max_days: z.int().min(1).max(365) }).optional(),
-  on_sale: z.boolean().default(true),
-  /** Whether it can be bought as a top-up of an eSIM of the same destination. */
-  topup: z.boolean().default(true),
-  /** The first state of its eSIMs, and how many checks of that state fail (-1: all). */
-  esim: z
-    .strictObject({
-      state: z.enum(['new', 'installed', 'expired']).default('new'),
-      unchecked: z.int().min(-1).default(0),
-    })
-    .prefault({}),
-  ...behaviour,
-});
+const planSchema = z
+  .strictObject({
+    plan: itemName,
+    name: z.string(),
+    prices,
+    data_mb: z.int().min(1).optional(),
+    unlimited: z.boolean().default(false),
+    validity_days: z.int().min(1).max(365).optional(),
+    /** Makes it a daily plan: its price is per day, and `days` must lie in this range. */
+    daily: z.strictObject({ min_days: z.int().min(1), max_days: z.int().min(1).max(365) }).optional(),
+    on_sale: z.boolean().default(true),
+    /** Whether it can be bought as a top-up of an eSIM of the same destination. */
+    topup: z.boolean().default(true),
+    /** The first state of its eSIMs, and how many checks of that state fail (-1: all). */
+    esim: z
+      .strictObject({
+        state: z.enum(['new', 'installed', 'expired']).default('new'),
+        unchecked: z.int().min(-1).default(0),
+      })
+      .prefault({}),
+    ...behaviour,
+  })
+  .refine(
+    ({ daily, validity_days: days }) => daily !== undefined || days !== undefined,
+    'needs validity_days, or daily with a range of days',
+  );
 
 const catalogueFileSchema = z.strictObject({
   gift_cards: z.array(
@@ -67,15 +75,9 @@ const catalogueFileSchema = z.strictObject({
   ),
 });
 
-type Prices = ReadonlyMap<string, number>;
-
-export type Product = Omit<z.output<typeof variantSchema>, 'prices'> & {
-  brand: string;
-  category: string;
-  prices: Prices;
-};
-export type Plan = Omit<z.output<typeof planSchema>, 'prices'> & { destination: string; prices: Prices };
-export type Destination = { destination: string; name: string; countries: string[]; plans: Plan[] };
+export type Product = z.output<typeof variantSchema> & { brand: string; category: string };
+export type Plan = z.output<typeof planSchema> & { destination: string };
+type Destination = { destination: string; name: string; countries: string[]; plans: Plan[] };
 
 /** The items for sale, in the order of the catalogue file. */
 export type Catalogue = {
@@ -99,38 +101,29 @@ export function readCatalogue(path: string | URL): Catalogue {
 function catalogueFrom(content: unknown, origin: string): Catalogue {
   const parsed = catalogueFileSchema.safeParse(content);
   if (!parsed.success) throw new Error(`the catalogue ${origin} is not valid:\n${z.prettifyError(parsed.error)}`);
-  const { gift_cards: giftCards, destinations: places } = parsed.data;
-  const products = giftCards.flatMap(({ brand, category, variants }) =>
-    variants.map((variant): Product => ({ ...variant, brand, category, prices: minorPrices(variant.prices) })),
+  const products = parsed.data.gift_cards.flatMap(({ variants, ...group }) =>
+    variants.map((variant) => ({ ...variant, ...group })),
   );
-  const destinations = places.map(({ destination, plans, ...place }): Destination => {
-    const planOf = (plan: (typeof plans)[number]): Plan => {
-      if (plan.daily === undefined && plan.validity_days === undefined) {
-        throw new Error(`the catalogue ${origin}: ${plan.plan} needs validity_days, or daily with a range of days`);
-      }
-      return { ...plan, destination, prices: minorPrices(plan.prices) };
-    };
-    return { ...place, destination, plans: plans.map(planOf) };
-  });
-  const plans = destinations.flatMap((place) => place.plans);
+  const destinations = parsed.data.destinations.map(({ plans, ...place }) => ({
+    ...place,
+    plans: plans.map((plan) => ({ ...plan, destination: place.destination })),
+  }));
   return {
-    products: byName(products, (product) => product.variant, origin),
-    plans: byName(plans, (plan) => plan.plan, origin),
-    destinations: byName(destinations, (place) => place.destination, origin),
+    products: byName(products, ({ variant }) => variant, origin),
+    plans: byName(
+      destinations.flatMap(({ plans }) => plans),
+      ({ plan }) => plan,
+      origin,
+    ),
+    destinations: byName(destinations, ({ destination }) => destination, origin),
   };
 }
 
 function byName<Item>(items: Item[], nameOf: (item: Item) => string, origin: string): Map<string, Item> {
-  const named = new Map<string, Item>();
-  for (const item of items) {
-    if (named.has(nameOf(item))) throw new Error(`the catalogue ${origin} names ${nameOf(item)} twice`);
-    named.set(nameOf(item), item);
-  }
+  const named = new Map(items.map((item) => [nameOf(item), item]));
+  const twice = items.find((item) => named.get(nameOf(item)) !== item);
+  if (twice !== undefined) throw new Error(`the catalogue ${origin} names ${nameOf(twice)} twice`);
   return named;
-}
-
-function minorPrices(written: Record<string, string>): Prices {
-  return new Map(Object.entries(written).map(([currency, amount]) => [currency, toMinor(amount, currency)]));
 }
 
 /** The stock that the catalogue answer shows for a product that never runs out. */
@@ -142,51 +135,42 @@ const unlimitedStock = 100_000;
  */
 export class Stock {
   readonly #database: Database;
-  readonly #sql;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#sql = {
-      available: database.prepare<[string], number>('SELECT available FROM stock WHERE variant = ?').pluck(),
-      take: database.prepare('UPDATE stock SET available = available - ? WHERE variant = ? AND available >= ?'),
-      isOnSale: database.prepare<[string], number>('SELECT on_sale FROM sale_overrides WHERE plan = ?').pluck(),
-    };
   }
 
   /** Stores the stock that the catalogue lists. A number that was edited since the last time replaces what is left. */
   seed(catalogue: Catalogue): void {
-    const upsert = this.#database.prepare(
-      `INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listed = excluded.listed,
-         available = CASE WHEN listed = excluded.listed THEN available ELSE excluded.available END`,
-    );
-    for (const product of catalogue.products.values()) {
-      if (product.stock !== undefined) upsert.run(product.variant, product.stock, product.stock);
+    const upsert = `INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listed = excluded.listed,
+      available = CASE WHEN listed = excluded.listed THEN available ELSE excluded.available END`;
+    for (const { variant, stock } of catalogue.products.values()) {
+      if (stock !== undefined) this.#database.run(upsert, variant, stock, stock);
     }
   }
 
-  available(product: Product): number {
-    return this.#sql.available.get(product.variant) ?? unlimitedStock;
+  available({ variant }: Product): number {
+    const sql = 'SELECT available FROM stock WHERE variant = ?';
+    return this.#database.all<{ available: number }>(sql, variant)[0]?.available ?? unlimitedStock;
   }
 
   /** The caller has checked in the same transaction that there is enough. */
-  take(product: Product, quantity: number): void {
-    this.#sql.take.run(quantity, product.variant, quantity);
+  take({ variant }: Product, quantity: number): void {
+    this.#database.run('UPDATE stock SET available = available - ? WHERE variant = ?', quantity, variant);
   }
 
   set(variant: string, available: number): void {
-    this.#database
-      .prepare('INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET available = excluded.available')
-      .run(variant, available, available);
+    const upsert = 'INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET available = excluded.available';
+    this.#database.run(upsert, variant, available, available);
   }
 
-  isOnSale(plan: Plan): boolean {
-    const override = this.#sql.isOnSale.get(plan.plan);
-    return override === undefined ? plan.on_sale : override === 1;
+  isOnSale({ plan, on_sale: listed }: Plan): boolean {
+    const sql = 'SELECT on_sale FROM sale_overrides WHERE plan = ?';
+    return (this.#database.all<{ on_sale: number }>(sql, plan)[0]?.on_sale ?? Number(listed)) === 1;
   }
 
   setOnSale(plan: string, onSale: boolean): void {
-    this.#database
-      .prepare('INSERT INTO sale_overrides VALUES (?, ?) ON CONFLICT DO UPDATE SET on_sale = excluded.on_sale')
-      .run(plan, Number(onSale));
+    const upsert = 'INSERT INTO sale_overrides VALUES (?, ?) ON CONFLICT DO UPDATE SET on_sale = excluded.on_sale';
+    this.#database.run(upsert, plan, Number(onSale));
   }
 }

@@ -19,17 +19,19 @@ export type Order = {
   cost_minor: number;
   refunded_minor: number;
   status: 'pending' | 'completed' | 'refunded';
+  /** The codes of a gift card order as JSON, and the first answer, for the replays of the reference. */
+  codes: string;
   answer: string;
   created_at: number;
   due_at: number | null;
   due_outcome: 'completed' | 'refunded' | null;
 };
 
-/** An order to place; missing fields follow from the others. Without `dueAt` it is completed at once. */
+/** An order to place; missing fields follow from the others. Without `due_at` its outcome is reached at once. */
 type NewOrder = Omit<
   Order,
-  'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'answer' | 'created_at' | 'due_at' | 'due_outcome'
-> & { dueAt: number | null; outcome: 'completed' | 'refunded' };
+  'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'codes' | 'answer' | 'created_at' | 'due_outcome'
+> & { outcome: 'completed' | 'refunded' };
 
 const prefixOf = { gift_card_order: 'GC', esim_order: 'ES', esim_topup: 'TU' } as const;
 
@@ -38,97 +40,86 @@ const prefixOf = { gift_card_order: 'GC', esim_order: 'ES', esim_topup: 'TU' } a
  * @internal
  */
 export class Orders {
+  readonly #database: Database;
   readonly #accounts: Accounts;
-  readonly #sql;
 
   constructor(database: Database, accounts: Accounts) {
+    this.#database = database;
     this.#accounts = accounts;
-    this.#sql = {
-      nextId: database
-        .prepare<[], number>("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'orders'), 0) + 1")
-        .pluck(),
-      insert: database.prepare(
-        `INSERT INTO orders (number, account, family, kind, reference, fingerprint, item, quantity, days, iccid,
-           currency, unit_minor, cost_minor, status, created_at, due_at, due_outcome)
-         VALUES (@number, @account, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
-           @currency, @unit_minor, @cost_minor, @status, @created_at, @due_at, @due_outcome)`,
-      ),
-      byNumber: database.prepare<[string], Order>('SELECT * FROM orders WHERE number = ?'),
-      byReference: database.prepare<[string, string], Order>(
-        'SELECT * FROM orders WHERE account = ? AND reference = ?',
-      ),
-      due: database.prepare<[number], Order>("SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?"),
-      settle: database.prepare("UPDATE orders SET status = ? WHERE number = ? AND status = 'pending'"),
-      refund: database.prepare('UPDATE orders SET refunded_minor = refunded_minor + ?, status = ? WHERE number = ?'),
-      keepAnswer: database.prepare('UPDATE orders SET answer = ? WHERE number = ?'),
-    };
   }
 
   /** Stores the order and charges its balance. The caller has checked the balance in the same transaction. */
-  place(order: NewOrder, now: number): Order {
-    const { dueAt, outcome, ...facts } = order;
-    const number = `${prefixOf[order.kind]}-${100_000 + (this.#sql.nextId.get() ?? 1)}`;
-    const cost = order.unit_minor * order.quantity * (order.days ?? 1);
-    this.#sql.insert.run({
-      ...facts,
-      number,
-      cost_minor: cost,
-      status: dueAt === null ? 'completed' : 'pending',
-      created_at: now,
-      due_at: dueAt,
-      due_outcome: dueAt === null ? null : outcome,
-    });
-    this.#accounts.move(order.account, order.currency, -cost, 'charge', now, { orderNumber: number });
-    if (dueAt === null && outcome === 'refunded') this.refundRest(this.require(number), now);
+  place({ outcome, ...facts }: NewOrder, now: number): Order {
+    const number = `${prefixOf[facts.kind]}-${100_000 + this.#database.nextId('orders')}`;
+    const cost = facts.unit_minor * facts.quantity * (facts.days ?? 1);
+    const isDelayed = facts.due_at !== null;
+    this.#database.run(
+      `INSERT INTO orders (number, account, family, kind, reference, fingerprint, item, quantity, days, iccid,
+         currency, unit_minor, cost_minor, status, created_at, due_at, due_outcome)
+       VALUES (@number, @account, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
+         @currency, @unit_minor, @cost, @status, @now, @due_at, @due_outcome)`,
+      {
+        ...facts,
+        number,
+        cost,
+        now,
+        status: isDelayed ? 'pending' : 'completed',
+        due_outcome: isDelayed ? outcome : null,
+      },
+    );
+    this.#accounts.move(facts.account, facts.currency, -cost, 'charge', now, { orderNumber: number });
+    if (!isDelayed && outcome === 'refunded') this.refundRest(this.require(number), now);
     return this.require(number);
   }
 
   byReference(account: string, reference: string): Order | undefined {
-    return this.#sql.byReference.get(account, reference);
+    const sql = 'SELECT * FROM orders WHERE account = ? AND reference = ?';
+    return this.#database.all<Order>(sql, account, reference)[0];
   }
 
-  byNumber(account: string, number: string): Order | undefined {
-    const order = this.find(number);
-    return order?.account === account ? order : undefined;
+  keepCodes(number: string, codes: readonly object[]): void {
+    this.#database.run('UPDATE orders SET codes = ? WHERE number = ?', JSON.stringify(codes), number);
   }
 
-  /** Stores the first answer, for the replays of the reference. */
   keepAnswer(number: string, answer: string): void {
-    this.#sql.keepAnswer.run(answer, number);
+    this.#database.run('UPDATE orders SET answer = ? WHERE number = ?', answer, number);
   }
 
   /** Completes or refunds the pending orders that are due at `now`. Runs before every call, so no answer is outdated. */
   settleDue(now: number): void {
-    for (const order of this.#sql.due.all(now)) this.settle(order, order.due_at ?? now);
+    const due = this.#database.all<Order>("SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?", now);
+    for (const order of due) this.settle(order, order.due_at ?? now);
   }
 
   /** Completes or refunds a pending order. */
   settle(order: Order, now: number): void {
     if (order.due_outcome === 'refunded') this.refundRest(order, now);
-    else this.#sql.settle.run('completed', order.number);
+    else this.#database.run("UPDATE orders SET status = 'completed' WHERE number = ?", order.number);
   }
 
-  /** Refunds what was not refunded before. Returns the amount in minor units. */
-  refundRest(order: Order, now: number): number {
+  /** Refunds what was not refunded before. */
+  refundRest(order: Order, now: number): void {
     const rest = order.cost_minor - order.refunded_minor;
-    if (rest > 0) {
-      this.#accounts.move(order.account, order.currency, rest, 'refund', now, { orderNumber: order.number });
-    }
-    this.#sql.refund.run(rest, 'refunded', order.number);
-    return rest;
+    if (rest > 0) this.#refund(order, rest, now);
+    this.#database.run("UPDATE orders SET status = 'refunded' WHERE number = ?", order.number);
   }
 
   /** Spec 3: refunds the price of one eSIM, once. After the last one the order is refunded. Returns minor units. */
   refundEsim(order: Order, iccid: string, now: number): number {
     const share = order.cost_minor / order.quantity;
-    this.#accounts.move(order.account, order.currency, share, 'refund', now, { orderNumber: order.number, iccid });
-    const status = order.refunded_minor + share === order.cost_minor ? 'refunded' : order.status;
-    this.#sql.refund.run(share, status, order.number);
+    this.#refund(order, share, now, iccid);
+    if (order.refunded_minor + share === order.cost_minor) this.refundRest(this.require(order.number), now);
     return share;
   }
 
+  #refund({ number, account, currency }: Order, minor: number, now: number, iccid?: string): void {
+    const subject = iccid === undefined ? { orderNumber: number } : { orderNumber: number, iccid };
+    this.#accounts.move(account, currency, minor, 'refund', now, subject);
+    this.#database.run('UPDATE orders SET refunded_minor = refunded_minor + ? WHERE number = ?', minor, number);
+  }
+
   find(number: string): Order | undefined {
-    return this.#sql.byNumber.get(number);
+    return this.#database.all<Order>('SELECT * FROM orders WHERE number = ?', number)[0];
   }
 
   /** As `find`; throws when there is no such order. */

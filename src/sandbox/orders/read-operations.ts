@@ -12,9 +12,9 @@ type ReadOperation = (call: Call, progress: Progress, state: SandboxState) => An
 function lookup(family: Family): ReadOperation {
   return (call, progress, state) => {
     const account = required(progress.account, 'account').id;
-    const numbered = state.orders.byNumber(account, call.subject);
-    const order = numbered?.family === family ? numbered : state.orders.byReference(account, call.subject);
-    if (order === undefined || order.family !== family) {
+    const found = [state.orders.find(call.subject), state.orders.byReference(account, call.subject)];
+    const order = found.find((candidate) => candidate?.account === account && candidate.family === family);
+    if (order === undefined) {
       return refusal(404, 'not_found', 'There is no order with that number or reference in this family.');
     }
     return { status: 200, body: renderOrder(order, state, call.arrivedAt), orderNumber: order.number };

@@ -1,7 +1,7 @@
 import { toDecimal } from '../values/money.ts';
 import { isoTime } from '../values/clock.ts';
 import type { Plan, Product } from './catalogue.ts';
-import { type Code, type Esim, stateOf } from './units.ts';
+import { type Esim, stateOf } from './units.ts';
 import type { Order } from './orders.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
@@ -9,7 +9,7 @@ import type { SandboxState } from './sandbox-state.ts';
 export function renderOrder(order: Order, state: SandboxState, now: number): object {
   const { status, item, days, iccid } = order;
   if (order.family === 'gift_card') {
-    const codes = status === 'completed' ? state.codes.of(order).map(renderCode) : [];
+    const codes: unknown = status === 'completed' ? JSON.parse(order.codes) : [];
     return { ...orderFields(order), variant: item, codes };
   }
   const toppedUp = iccid === null ? undefined : state.esims.byIccid(order.account, iccid);
@@ -23,26 +23,16 @@ export function renderOrder(order: Order, state: SandboxState, now: number): obj
   };
 }
 
-function orderFields(order: Order) {
+function orderFields({ number, reference, status, currency, quantity, ...order }: Order) {
   return {
-    number: order.number,
-    reference: order.reference,
-    status: order.status,
-    currency: order.currency,
-    total: toDecimal(order.cost_minor, order.currency),
-    ...(order.refunded_minor === 0 ? {} : { refunded_amount: toDecimal(order.refunded_minor, order.currency) }),
-    quantity: order.quantity,
+    number,
+    reference,
+    status,
+    currency,
+    total: toDecimal(order.cost_minor, currency),
+    ...(order.refunded_minor === 0 ? {} : { refunded_amount: toDecimal(order.refunded_minor, currency) }),
+    quantity,
     created_at: isoTime(order.created_at),
-  };
-}
-
-function renderCode({ code, serial, pin, url, expires_at: expiresAt }: Code) {
-  return {
-    code,
-    serial,
-    ...(pin === null ? {} : { pin }),
-    ...(url === null ? {} : { url }),
-    ...(expiresAt === null ? {} : { expires_at: isoTime(expiresAt) }),
   };
 }
 
@@ -68,17 +58,17 @@ export function renderProduct(product: Product, stock: number) {
   return { variant, name, brand, category, prices, stock, max_quantity, website_only, api_sellable: !website_only };
 }
 
-export function renderPlan(plan: Plan) {
+export function renderPlan({ plan, name, destination, prices, data_mb, unlimited, daily, validity_days }: Plan) {
   return {
-    plan: plan.plan,
-    name: plan.name,
-    destination: plan.destination,
-    prices: renderPrices(plan.prices),
-    data_mb: plan.unlimited ? null : (plan.data_mb ?? null),
-    unlimited: plan.unlimited,
-    daily: plan.daily !== undefined,
-    ...plan.daily,
-    ...(plan.validity_days === undefined ? {} : { validity_days: plan.validity_days }),
+    plan,
+    name,
+    destination,
+    prices: renderPrices(prices),
+    data_mb: unlimited ? null : (data_mb ?? null),
+    unlimited,
+    daily: daily !== undefined,
+    ...daily,
+    ...(validity_days === undefined ? {} : { validity_days }),
   };
 }
 

@@ -1,45 +1,35 @@
 import { Accounts } from '../account/accounts.ts';
+import { Limits } from '../limits/limits.ts';
+import { RequestLog } from '../limits/request-log.ts';
 import type { SandboxSettings } from '../settings/config.ts';
 import type { Database } from '../storage/database.ts';
-import { Limits } from '../limits/limits.ts';
+import type { SandboxClock } from '../values/clock.ts';
 import { SeededStream } from '../values/randomness.ts';
 import { type Catalogue, type Plan, Stock } from './catalogue.ts';
-import { Codes, type Esim, Esims } from './units.ts';
 import { Orders } from './orders.ts';
+import { type Esim, Esims } from './units.ts';
 
-/** Everything that a call can read or change. The settings and the catalogue can be replaced while it runs. */
-export type SandboxState = {
-  settings: SandboxSettings;
-  catalogue: Catalogue;
-  database: Database;
-  accounts: Accounts;
-  orders: Orders;
-  codes: Codes;
-  esims: Esims;
-  stock: Stock;
-  limits: Limits;
-  /** Draws the delays of delayed orders. */
-  delays: SeededStream;
-};
+/** What a sandbox is made with. The settings and the catalogue can be replaced while it runs. */
+type Basis = { settings: SandboxSettings; catalogue: Catalogue; database: Database; clock: SandboxClock; seed: number };
 
-export function sandboxState(
-  database: Database,
-  settings: SandboxSettings,
-  catalogue: Catalogue,
-  seed: number,
-): SandboxState {
+/** Everything that a call can read or change. */
+export type SandboxState = ReturnType<typeof sandboxState>;
+
+export function sandboxState(basis: Basis) {
+  const { database, settings, seed } = basis;
   const accounts = new Accounts(database);
   return {
-    settings,
-    catalogue,
-    database,
+    ...basis,
     accounts,
     orders: new Orders(database, accounts),
-    codes: new Codes(database, seed),
-    esims: new Esims(database, seed, settings.esims),
+    esims: new Esims(database, seed),
     stock: new Stock(database),
     limits: new Limits(settings.limits),
+    requestLog: new RequestLog(database, settings),
+    /** Draw the delays of delayed orders, and of calls before they are counted and before they are answered. */
     delays: new SeededStream(seed, 'delays'),
+    before: new SeededStream(seed, 'before'),
+    after: new SeededStream(seed, 'after'),
   };
 }
 

@@ -76,7 +76,6 @@ const latencySchema = z.strictObject({
 });
 
 const referencesSchema = z.strictObject({
-  max_length: z.int().min(1).max(64).default(64),
   /** The answer to a repeat in the same family: the order in its current state, or the stored first answer. */
   replay: z.enum(['current', 'stored']).default('current'),
   /** The answer to a repeat with a different body: the existing order, or 422. */
@@ -90,31 +89,12 @@ const referencesSchema = z.strictObject({
 
 const requestsSchema = z.strictObject({
   unknown_fields: z.enum(['reject', 'ignore']).default('reject'),
-  max_body_bytes: z.int().min(1024).max(16_777_216).default(65_536),
-  /** Check allowlists against `x-forwarded-for`; only for use behind a proxy that sets it. */
-  trust_forwarded_for: z.boolean().default(false),
 });
 
 const fulfilmentSchema = z.strictObject({
   /** delayed: the order is `pending` first, and its units are delivered later. */
   mode: z.enum(['immediate', 'delayed']).default('immediate'),
   delay_ms: rangeMs.default([2_000, 5_000]),
-});
-
-const esimsSchema = z.strictObject({
-  /** An eSIM that is not installed expires after so many days. */
-  install_within_days: z.int().min(1).max(3_650).default(180),
-  smdp_address: z.string().min(3).max(120).default('rsp.sandbox.example'),
-});
-
-const messagesSchema = z.strictObject({
-  cancel_installed: z.string().default('The eSIM was already installed.'),
-  cancel_topped_up: z.string().default('The eSIM was already topped up.'),
-  cancel_cancelled: z.string().default('The eSIM was already cancelled.'),
-  cancel_expired: z.string().default('The eSIM has expired.'),
-  cancel_unchecked: z
-    .string()
-    .default('The state of the eSIM could not be checked at this moment. Try again in about a minute.'),
 });
 
 const requestLogSchema = z.strictObject({
@@ -152,8 +132,6 @@ export const sandboxConfigSchema = z.strictObject({
   references: referencesSchema.prefault({}),
   requests: requestsSchema.prefault({}),
   fulfilment: fulfilmentSchema.prefault({}),
-  esims: esimsSchema.prefault({}),
-  messages: messagesSchema.prefault({}),
   faults: z.array(faultRuleSchema).default([]),
   /** Spec 7: 503 `api_disabled` for every call. */
   maintenance: z.boolean().default(false),
@@ -171,5 +149,4 @@ export type SandboxConfig = z.input<typeof sandboxConfigSchema>;
 /** The settings with their defaults. */
 export type SandboxSettings = z.output<typeof sandboxConfigSchema>;
 export type AccountSettings = SandboxSettings['accounts'][number];
-export type RequestLogSettings = SandboxSettings['request_log'];
 export type LimitSettings = SandboxSettings['limits'];

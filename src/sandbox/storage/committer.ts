@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database } from './database.ts';
 
 /** `run` executes the work in the open transaction and returns the function that settles its promise afterwards. */
 type Waiting = { run: () => () => void; reject: (reason: unknown) => void };
@@ -10,34 +10,23 @@ type Waiting = { run: () => () => void; reject: (reason: unknown) => void };
  */
 export class Committer {
   readonly #database: Database;
-  readonly #sql;
   #waiting: Waiting[] = [];
 
   constructor(database: Database) {
     this.#database = database;
-    this.#sql = {
-      begin: database.prepare('BEGIN IMMEDIATE'),
-      commit: database.prepare('COMMIT'),
-      rollback: database.prepare('ROLLBACK'),
-      savepoint: database.prepare('SAVEPOINT piece'),
-      release: database.prepare('RELEASE piece'),
-      undo: database.prepare('ROLLBACK TO piece'),
-    };
   }
 
   /** Resolves with the result of `work` once it is committed; rejects if `work` throws or the commit fails. */
   run<T>(work: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const run = (): (() => void) => {
-      this.#sql.savepoint.run();
       try {
-        const value = work();
+        const value = this.#database.transaction(work);
         return () => resolve(value);
       } catch (error) {
-        this.#sql.undo.run();
+        // An error such as a full disk can end the whole transaction, not only the savepoint.
+        if (!this.#database.inTransaction) throw error;
         return () => reject(error);
-      } finally {
-        this.#sql.release.run();
       }
     };
     if (this.#waiting.push({ run, reject }) === 1) setImmediate(() => this.flush());
@@ -49,16 +38,11 @@ export class Committer {
     const batch = this.#waiting;
     this.#waiting = [];
     if (batch.length === 0) return;
-    const settled: Array<() => void> = [];
     try {
-      this.#sql.begin.run();
-      for (const piece of batch) settled.push(piece.run());
-      this.#sql.commit.run();
+      const settled = this.#database.transaction(() => batch.map((piece) => piece.run()));
+      for (const settle of settled) settle();
     } catch (error) {
-      if (this.#database.inTransaction) this.#sql.rollback.run();
       for (const { reject } of batch) reject(error);
-      return;
     }
-    for (const settle of settled) settle();
   }
 }

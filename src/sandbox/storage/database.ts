@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
 /** The tables of the sandbox. Amounts are minor units, times are milliseconds since the epoch. */
-const schemaVersion = 3;
+const schemaVersion = 4;
 /** "sand" in ASCII: tells a database of the sandbox from those of other programs. */
 const applicationId = 0x73616e64;
 
@@ -22,12 +22,8 @@ CREATE TABLE balances (
 
 CREATE TABLE keys (
   id INTEGER PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL,
-  fingerprint TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, revoked_at INTEGER
+  fingerprint TEXT NOT NULL UNIQUE, allow_list TEXT NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER
 ) STRICT;
-
-CREATE TABLE key_addresses (
-  key INTEGER NOT NULL REFERENCES keys(id), address TEXT NOT NULL, PRIMARY KEY (key, address)
-) STRICT, WITHOUT ROWID;
 
 -- One row is one order, whatever it bought (Spec 1).
 CREATE TABLE orders (
@@ -38,17 +34,12 @@ CREATE TABLE orders (
   currency TEXT NOT NULL, unit_minor INTEGER NOT NULL, cost_minor INTEGER NOT NULL,
   refunded_minor INTEGER NOT NULL DEFAULT 0 CHECK (refunded_minor BETWEEN 0 AND cost_minor),
   status TEXT NOT NULL CHECK (status IN ('pending', 'completed', 'refunded')),
-  answer TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, due_at INTEGER,
+  codes TEXT NOT NULL DEFAULT '[]', answer TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, due_at INTEGER,
   due_outcome TEXT CHECK (due_outcome IN ('completed', 'refunded')),
   UNIQUE (account, reference)
 ) STRICT;
 CREATE INDEX orders_due ON orders (due_at) WHERE status = 'pending';
 CREATE INDEX orders_of_account ON orders (account, id);
-
-CREATE TABLE codes (
-  order_number TEXT NOT NULL, position INTEGER NOT NULL, code TEXT NOT NULL, pin TEXT, serial TEXT NOT NULL, url TEXT,
-  expires_at INTEGER, PRIMARY KEY (order_number, position)
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE esims (
   id INTEGER PRIMARY KEY AUTOINCREMENT, iccid TEXT NOT NULL UNIQUE, account TEXT NOT NULL, order_number TEXT NOT NULL,
@@ -97,7 +88,57 @@ CREATE TABLE exchanges (
 ) STRICT;
 `;
 
-export type Database = Sqlite.Database;
+/** The database of a sandbox. A statement is prepared when it is first used. */
+export class Database {
+  readonly #sqlite: Sqlite.Database;
+  readonly #statements = new Map<string, Sqlite.Statement>();
+
+  constructor(sqlite: Sqlite.Database) {
+    this.#sqlite = sqlite;
+  }
+
+  all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#prepared<Row>(sql).all(...values);
+  }
+
+  run(sql: string, ...values: unknown[]): Sqlite.RunResult {
+    return this.#prepared(sql).run(...values);
+  }
+
+  /** The id that the next row of this table gets. */
+  nextId(table: 'orders' | 'esims'): number {
+    return 1 + (this.all<{ seq: number }>('SELECT seq FROM sqlite_sequence WHERE name = ?', table)[0]?.seq ?? 0);
+  }
+
+  /** Runs the work in a transaction, or in a savepoint of the open one. What throws is undone. */
+  transaction<T>(work: () => T): T {
+    return this.#sqlite.transaction(work).immediate();
+  }
+
+  get inTransaction(): boolean {
+    return this.#sqlite.inTransaction;
+  }
+
+  /** Empties every table and restarts the row numbers, so a run after a reset repeats the first one. In a transaction. */
+  empty(): void {
+    // Until the commit, rows may refer to accounts and keys that are deleted already.
+    this.#sqlite.pragma('defer_foreign_keys = ON');
+    for (const table of tablesOf(this.#sqlite)) this.#sqlite.exec(`DELETE FROM ${table}`);
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+
+  #prepared<Row>(sql: string): Sqlite.Statement<unknown[], Row>;
+  #prepared(sql: string): Sqlite.Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#sqlite.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
 
 /** Why a database cannot be opened. IN_USE: another connection has it open, mostly a second sandbox. */
 const databaseError = (
@@ -141,11 +182,11 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
     }
     throw error;
   }
-  return database;
+  return new Database(database);
 }
 
 /** Makes the tables in an empty file. Any other file must be one of ours: a reset would empty also the outbox of a worker. */
-function prepareTables(database: Database, path: string): void {
+function prepareTables(database: Sqlite.Database, path: string): void {
   const numberOf = (pragma: string): unknown => database.pragma(pragma, { simple: true });
   const [id, version] = [numberOf('application_id'), numberOf('user_version')];
   if (id === applicationId && version === schemaVersion) return;
@@ -161,13 +202,6 @@ function prepareTables(database: Database, path: string): void {
   })();
 }
 
-/** Empties every table and restarts the row numbers, so a run after a reset repeats the first one. In a transaction. */
-export function emptyDatabase(database: Database): void {
-  // Until the commit, rows may refer to accounts and keys that are deleted already.
-  database.pragma('defer_foreign_keys = ON');
-  for (const table of tablesOf(database)) database.exec(`DELETE FROM ${table}`);
-}
-
-function tablesOf(database: Database): string[] {
+function tablesOf(database: Sqlite.Database): string[] {
   return database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
 }

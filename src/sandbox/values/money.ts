@@ -1,7 +1,7 @@
 const decimalsByCurrency = new Map<string, number>();
 
 /** How many decimals a currency has (USD 2, JPY 0), by the currency data of the runtime. */
-export function decimalsOf(currency: string): number {
+function decimalsOf(currency: string): number {
   let decimals = decimalsByCurrency.get(currency);
   if (decimals === undefined) {
     decimals =

@@ -1,47 +1,39 @@
 import { z } from 'zod';
 import { adminRoles, type AdminSettings } from '../admin/settings.ts';
 import { isLoopback, keyName, listenAddress, live, tokenValue } from '../core/settings/schema-values.ts';
+import { listOf, section } from './schema-shapes.ts';
 import { problemOfText, type SectionCheck } from './section-check.ts';
 
-/** The section of health, pages and commands. */
-export const admin = z
-  .strictObject({
-    listen: listenAddress
-      .default('127.0.0.1:9090')
-      .describe(
-        'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
-      ),
-    tokens: z
-      .array(
-        z.strictObject({
-          name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
-          role: z
-            .enum(adminRoles)
-            .describe('`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.'),
-          ...tokenValue,
-        }),
-      )
-      .max(100)
-      .default([])
-      .describe(
-        'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: the pages only show, on this machine.',
-      )
-      .meta(live),
-    hosts: z
-      .array(
-        z
-          .string()
-          .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
-      )
-      .max(100)
-      .default([])
-      .describe(
-        'Further host names of the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
-      )
-      .meta(live),
-  })
-  .prefault({})
-  .describe('The admin server.');
+export const admin = section('The admin server.', {
+  listen: listenAddress
+    .default('127.0.0.1:9090')
+    .describe(
+      'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
+    ),
+  tokens: listOf(
+    100,
+    'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: the pages only show, on this machine.',
+    {
+      name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
+      role: z
+        .enum(adminRoles)
+        .describe('`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.'),
+      ...tokenValue,
+    },
+  ).meta(live),
+  hosts: z
+    .array(
+      z
+        .string()
+        .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
+    )
+    .max(100)
+    .default([])
+    .describe(
+      'Further host names of the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
+    )
+    .meta(live),
+});
 
 /**
  * The name of a token stands in the audit log, and only the token tells who decides: none may be shared, and a token of a

@@ -13,44 +13,41 @@ import {
 import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
 import { csvColumns } from '../intake/orders/settings.ts';
 import { platformSettings, shopLists } from '../storefronts/settings.ts';
+import { listOf, section, someSources } from './schema-shapes.ts';
 import { type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
-/** The section of the watched folder. */
-export const folderIntake = z
-  .strictObject({
-    inbox: folderPath(
-      'Where order files arrive. Default: `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
+export const folderIntake = section('The watched folder.', {
+  inbox: folderPath(
+    'Where order files arrive. Default: `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
+  ),
+  archive: folderPath('Where files go once their lines are in the outbox. Default: `<data_dir>/archive`.'),
+  rejected: folderPath(
+    'Where rejected files go, each with a `.error.json` that says why. Default: `<data_dir>/rejected`.',
+  ),
+  ready: z
+    .enum(['stable', 'done_file'])
+    .default('stable')
+    .describe(
+      '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
     ),
-    archive: folderPath('Where files go once their lines are in the outbox. Default: `<data_dir>/archive`.'),
-    rejected: folderPath(
-      'Where rejected files go, each with a `.error.json` that says why. Default: `<data_dir>/rejected`.',
-    ),
-    ready: z
-      .enum(['stable', 'done_file'])
-      .default('stable')
-      .describe(
-        '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
-      ),
-    source: sourceSchema
-      .default('folder')
-      .describe('The source of orders in files that name none. Part of the identity of each line.'),
-    currency: currencySchema
-      .optional()
-      .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
-      .meta(live),
-    sku_map: folderPath(
-      'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
-    ).meta(live),
-    columns: z
-      .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
-      .default({})
-      .describe(
-        'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
-      )
-      .meta(live),
-  })
-  .prefault({})
-  .describe('The watched folder.');
+  source: sourceSchema
+    .default('folder')
+    .describe('The source of orders in files that name none. Part of the identity of each line.'),
+  currency: currencySchema
+    .optional()
+    .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
+    .meta(live),
+  sku_map: folderPath(
+    'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
+  ).meta(live),
+  columns: z
+    .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
+    .default({})
+    .describe(
+      'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
+    )
+    .meta(live),
+});
 
 export function checkFolder(check: SectionCheck): void {
   const folder = ['intake', 'folder'];
@@ -63,59 +60,43 @@ const boundSource = sourceSchema
   .optional()
   .describe('The only source whose orders it may post. Unset: any, and orders that name none belong to `webhook`.');
 
-const tokens = z
-  .array(
-    z.strictObject({
-      name: keyName.describe('The name of this token in logs and in the audit log.'),
-      ...tokenValue,
-      scopes: z
-        .array(z.enum(tokenScopes))
-        .min(1)
-        .default([...tokenScopes])
-        .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
-      sources: z
-        .array(sourceSchema)
-        .min(1)
-        .max(100)
-        .optional()
-        .describe(
-          'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
-        ),
-    }),
-  )
-  .max(100)
-  .default([])
-  .describe('Bearer tokens, one for each caller. During a rotation, list the old and the new one under the same name.')
-  .meta(live);
+const tokens = listOf(
+  100,
+  'Bearer tokens, one for each caller. During a rotation, list the old and the new one under the same name.',
+  {
+    name: keyName.describe('The name of this token in logs and in the audit log.'),
+    ...tokenValue,
+    scopes: z
+      .array(z.enum(tokenScopes))
+      .min(1)
+      .default([...tokenScopes])
+      .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
+    sources: someSources.describe(
+      'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
+    ),
+  },
+).meta(live);
 
-const standardWebhooks = z
-  .array(
-    z.strictObject({
-      name: keyName.describe('The name of this secret in logs.'),
-      secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
-      secret_file: secretFile('the secret'),
-      source: boundSource,
-    }),
-  )
-  .max(100)
-  .default([])
-  .describe('Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.')
-  .meta(live);
+const standardWebhooks = listOf(
+  100,
+  'Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.',
+  {
+    name: keyName.describe('The name of this secret in logs.'),
+    secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
+    secret_file: secretFile('the secret'),
+    source: boundSource,
+  },
+).meta(live);
 
-const limits = z
-  .strictObject({
-    body_bytes: count(1, 16_777_216)
-      .default(defaultWebhookLimits.bodyBytes)
-      .describe('Bytes of one request body. A request has at most 1,000 order lines.'),
-    requests_per_minute: count(1, 1_000_000)
-      .default(defaultWebhookLimits.requestsPerMinute)
-      .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),
-  })
-  .prefault({})
-  .describe('Limits on requests.')
-  .meta(live);
+const limits = section('Limits on requests.', {
+  body_bytes: count(1, 16_777_216)
+    .default(defaultWebhookLimits.bodyBytes)
+    .describe('Bytes of one request body. A request has at most 1,000 order lines.'),
+  requests_per_minute: count(1, 1_000_000)
+    .default(defaultWebhookLimits.requestsPerMinute)
+    .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),
+}).meta(live);
 
-/** The section of the intake over HTTP. */
 export const webhookIntake = z
   .strictObject({
     listen: listenAddress.describe(

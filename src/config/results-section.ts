@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { sourceSchema } from '../core/order/order-request.ts';
 import { resultEventTypes } from '../core/result/result-events.ts';
 import {
   count,
@@ -14,6 +13,7 @@ import {
 } from '../core/settings/schema-values.ts';
 import { findGroup, isInGroup } from '../ops/system-groups.ts';
 import { alertTopics, qrForms } from '../results/settings.ts';
+import { listOf, section, someSources } from './schema-shapes.ts';
 import { type ConfigPath, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 const allowHttp = z
@@ -21,106 +21,91 @@ const allowHttp = z
   .default(false)
   .describe('Allows http to another machine. Only for a network that nobody else can read.');
 
-const callbacks = z
-  .array(
-    z.strictObject({
-      name: keyName.describe('The name of this endpoint in logs and deliveries, as `callback:<name>`.'),
-      url: httpUrl.describe(
-        'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
-      ),
-      secrets: signingSecrets
-        .min(1)
-        .max(5)
-        .describe('The secrets that sign each post. During a rotation, list the old and the new one.'),
-      sources: z
-        .array(sourceSchema)
-        .min(1)
-        .max(100)
-        .optional()
-        .describe('Only results of these sources are posted. Unset: those of every source.'),
-      events: z
-        .array(z.enum(resultEventTypes))
-        .min(1)
-        .max(resultEventTypes.length)
-        .optional()
-        .describe(
-          'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
-        ),
-      allow_http: allowHttp,
-    }),
-  )
-  .max(20)
-  .default([])
-  .describe('Endpoints to which results are posted, signed with the Standard Webhooks scheme. See docs/callback.md.')
-  .meta(live);
-
-/** The section of the results, and of the endpoints that get them. */
-export const results = z
-  .strictObject({
-    folder: folderPath(
-      'Where results are written, as `<source>/<order_id>.json`, and those of CSV order files as `files/<name>.<id>.csv`. Default: `<data_dir>/results`.',
+const callbacks = listOf(
+  20,
+  'Endpoints to which results are posted, signed with the Standard Webhooks scheme. See docs/callback.md.',
+  {
+    name: keyName.describe('The name of this endpoint in logs and deliveries, as `callback:<name>`.'),
+    url: httpUrl.describe(
+      'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
     ),
-    group: z
-      .string()
-      .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes')
+    secrets: signingSecrets
+      .min(1)
+      .max(5)
+      .describe('The secrets that sign each post. During a rotation, list the old and the new one.'),
+    sources: someSources.describe('Only results of these sources are posted. Unset: those of every source.'),
+    events: z
+      .array(z.enum(resultEventTypes))
+      .min(1)
+      .max(resultEventTypes.length)
       .optional()
       .describe(
-        'The group that may read results (`0640`), by name, or by number in quotes. The user of the worker must be in it. Unset: only that user (`0600`).',
+        'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
       ),
-    keep_days: count(1, 36_500)
-      .optional()
-      .describe(
-        'Result files are removed so many days after their orders were settled and delivered everywhere. `results rewrite` writes them again. Unset: files are kept.',
-      ),
-    callbacks,
-    customer: z
-      .strictObject({
-        templates: folderPath('A folder of templates in the place of those of the program, which are in English.'),
-        qr: z
-          .array(z.enum(qrForms))
-          .max(qrForms.length)
-          .default([])
-          .describe(
-            'The QR codes of each eSIM in a result: `png` as `qr_png`, a `data:` address, `svg` as `qr_svg`, the source of a picture.',
-          ),
-      })
-      .optional()
-      .describe(
-        'Adds to each result what its customer reads, as text and HTML. Unset: results have no such text. See docs/customer-texts.md.',
-      ),
-  })
-  .prefault({})
-  .describe('Where results are written back to.');
+    allow_http: allowHttp,
+  },
+).meta(live);
 
-/** The section of the endpoints that are told when something is wrong. */
-export const alerts = z
-  .array(
-    z.strictObject({
-      name: keyName.describe('The name of this endpoint in logs and health, as `alert:<name>`.'),
-      url: secretText('required').describe(
-        'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine, for a sandbox and with `allow_http`.',
-      ),
-      url_file: secretFile('the address'),
-      format: z
-        .enum(['json', 'slack'])
-        .default('json')
-        .describe('`json`: an event, see docs/alerts.md. `slack`: `{ text }`.'),
-      secrets: signingSecrets
-        .max(5)
+export const results = section('Where results are written back to.', {
+  folder: folderPath(
+    'Where results are written, as `<source>/<order_id>.json`, and those of CSV order files as `files/<name>.<id>.csv`. Default: `<data_dir>/results`.',
+  ),
+  group: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes')
+    .optional()
+    .describe(
+      'The group that may read results (`0640`), by name, or by number in quotes. The user of the worker must be in it. Unset: only that user (`0600`).',
+    ),
+  keep_days: count(1, 36_500)
+    .optional()
+    .describe(
+      'Result files are removed so many days after their orders were settled and delivered everywhere. `results rewrite` writes them again. Unset: files are kept.',
+    ),
+  callbacks,
+  customer: z
+    .strictObject({
+      templates: folderPath('A folder of templates in the place of those of the program, which are in English.'),
+      qr: z
+        .array(z.enum(qrForms))
+        .max(qrForms.length)
         .default([])
-        .describe('The secrets that sign each post with the Standard Webhooks scheme. Empty: posts are not signed.'),
-      on: z
-        .array(z.enum(alertTopics))
-        .min(1)
-        .max(alertTopics.length)
-        .default([...alertTopics])
-        .describe('The topics to post, see docs/alerts.md.'),
-      allow_http: allowHttp,
-    }),
-  )
-  .max(10)
-  .default([])
-  .describe('Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.');
+        .describe(
+          'The QR codes of each eSIM in a result: `png` as `qr_png`, a `data:` address, `svg` as `qr_svg`, the source of a picture.',
+        ),
+    })
+    .optional()
+    .describe(
+      'Adds to each result what its customer reads, as text and HTML. Unset: results have no such text. See docs/customer-texts.md.',
+    ),
+});
+
+export const alerts = listOf(
+  10,
+  'Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.',
+  {
+    name: keyName.describe('The name of this endpoint in logs and health, as `alert:<name>`.'),
+    url: secretText('required').describe(
+      'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine, for a sandbox and with `allow_http`.',
+    ),
+    url_file: secretFile('the address'),
+    format: z
+      .enum(['json', 'slack'])
+      .default('json')
+      .describe('`json`: an event, see docs/alerts.md. `slack`: `{ text }`.'),
+    secrets: signingSecrets
+      .max(5)
+      .default([])
+      .describe('The secrets that sign each post with the Standard Webhooks scheme. Empty: posts are not signed.'),
+    on: z
+      .array(z.enum(alertTopics))
+      .min(1)
+      .max(alertTopics.length)
+      .default([...alertTopics])
+      .describe('The topics to post, see docs/alerts.md.'),
+    allow_http: allowHttp,
+  },
+);
 
 /** Deliveries are recorded under the name of an endpoint, so two must not share one. */
 export function checkResults(check: SectionCheck): void {

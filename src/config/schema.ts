@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { section } from './schema-shapes.ts';
 import { sourceSchema } from '../core/order/order-request.ts';
 import { count, durationMs, folderPath, live } from '../core/settings/schema-values.ts';
 import { admin } from './admin-section.ts';
@@ -8,57 +9,42 @@ import type { SectionCheck } from './section-check.ts';
 import { backup, retention, seal, upkeep } from './upkeep-section.ts';
 import { wholesale } from './wholesale-section.ts';
 
-const disk = z
-  .strictObject({
-    min_free_bytes: count(0, 1_099_511_627_776)
-      .default(209_715_200)
-      .describe(
-        'With less free space, no new orders are accepted; with less than 50 % of it, nothing is sent. Both resume by themselves.',
-      ),
-  })
-  .prefault({})
-  .describe('The disk of the outbox.')
-  .meta(live);
+const disk = section('The disk of the outbox.', {
+  min_free_bytes: count(0, 1_099_511_627_776)
+    .default(209_715_200)
+    .describe(
+      'With less free space, no new orders are accepted; with less than 50 % of it, nothing is sent. Both resume by themselves.',
+    ),
+}).meta(live);
 
-const submit = z
-  .strictObject({
-    concurrency: count(1, 100)
-      .optional()
-      .describe(
-        'Calls under way at once, and outcomes that may be unknown: counted together with them. Default: 8 with one key, and 4 more for each further key.',
-      )
-      .meta(live),
-    settlement_delay_ms: durationMs(0, 86_400_000)
-      .default(120_000)
-      .describe(
-        'How long after an ambiguous call a rejection or a missing order proves nothing: the API may still process the call.',
-      ),
-    reference_expiry_ms: durationMs(1, 2_592_000_000)
-      .default(86_400_000)
-      .describe(
-        'How long after its first call the worker may send a reference again. After that, the entry needs review.',
-      ),
-  })
-  .prefault({})
-  .describe('How orders are sent.');
+const submit = section('How orders are sent.', {
+  concurrency: count(1, 100)
+    .optional()
+    .describe(
+      'Calls under way at once, and outcomes that may be unknown: counted together with them. Default: 8 with one key, and 4 more for each further key.',
+    )
+    .meta(live),
+  settlement_delay_ms: durationMs(0, 86_400_000)
+    .default(120_000)
+    .describe(
+      'How long after an ambiguous call a rejection or a missing order proves nothing: the API may still process the call.',
+    ),
+  reference_expiry_ms: durationMs(1, 2_592_000_000)
+    .default(86_400_000)
+    .describe(
+      'How long after its first call the worker may send a reference again. After that, the entry needs review.',
+    ),
+});
 
-const trial = z
-  .strictObject({
-    time_scale: z
-      .number()
-      .min(0)
-      .max(10)
-      .default(1)
-      .describe('Multiplies every retry delay, pause, interval and wait.'),
-    window_ms: durationMs(1, 86_400_000)
-      .default(60_000)
-      .describe('The time window in which the server counts calls: a minute in production.'),
-    transit_ms: durationMs(0, 600_000)
-      .default(5000)
-      .describe('How long the server may still receive a call that the worker has aborted.'),
-  })
-  .prefault({})
-  .describe('Shorter times for trials, only with `wholesale.environment: sandbox`.');
+const trial = section('Shorter times for trials, only with `wholesale.environment: sandbox`.', {
+  time_scale: z.number().min(0).max(10).default(1).describe('Multiplies every retry delay, pause, interval and wait.'),
+  window_ms: durationMs(1, 86_400_000)
+    .default(60_000)
+    .describe('The time window in which the server counts calls: a minute in production.'),
+  transit_ms: durationMs(0, 600_000)
+    .default(5000)
+    .describe('How long the server may still receive a call that the worker has aborted.'),
+});
 
 /**
  * The configuration as it is written in the file. Each `describe` documents its key: docs/config.md and the example file
@@ -75,27 +61,24 @@ export const configSchema = z.strictObject({
     .enum(['never', 'if-missing'])
     .default('never')
     .describe('Whether `run` creates a missing database. `never`: only `order-sync init` does.'),
-  reference: z
-    .strictObject({
-      prefix: z
-        .string()
-        .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
-        .default('os')
-        .describe('Begins every reference, to recognise it in the list of the supplier.'),
-      secret_file: folderPath(
-        'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
-      ),
-      progress_folder: folderPath(
-        'The folder of the progress file, which shows that a database is an older copy. Keep it out of backups. Default: the folder of `secret_file`.',
-      ),
-    })
-    .prefault({})
-    .describe('How references are derived.'),
+  reference: section('How references are derived.', {
+    prefix: z
+      .string()
+      .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
+      .default('os')
+      .describe('Begins every reference, to recognise it in the list of the supplier.'),
+    secret_file: folderPath(
+      'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
+    ),
+    progress_folder: folderPath(
+      'The folder of the progress file, which shows that a database is an older copy. Keep it out of backups. Default: the folder of `secret_file`.',
+    ),
+  }),
   disk,
-  intake: z
-    .strictObject({ folder: folderIntake, webhook: webhookIntake })
-    .prefault({})
-    .describe('Where orders come from.'),
+  intake: section('Where orders come from.', {
+    folder: folderIntake,
+    webhook: webhookIntake,
+  }),
   wholesale,
   submit,
   results,
@@ -105,24 +88,18 @@ export const configSchema = z.strictObject({
   upkeep,
   backup,
   admin,
-  log: z
-    .strictObject({
-      level: z
-        .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-        .default('info')
-        .describe('The least severe level that is logged.')
-        .meta(live),
-    })
-    .prefault({})
-    .describe('The log.'),
-  shutdown: z
-    .strictObject({
-      grace_ms: durationMs(0, 600_000)
-        .default(6500)
-        .describe('How long calls under way may take to finish after SIGTERM.'),
-    })
-    .prefault({})
-    .describe('How the worker stops.'),
+  log: section('The log.', {
+    level: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+      .default('info')
+      .describe('The least severe level that is logged.')
+      .meta(live),
+  }),
+  shutdown: section('How the worker stops.', {
+    grace_ms: durationMs(0, 600_000)
+      .default(6500)
+      .describe('How long calls under way may take to finish after SIGTERM.'),
+  }),
   trial,
   sandbox: z
     .unknown()

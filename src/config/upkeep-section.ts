@@ -2,40 +2,27 @@ import { z } from 'zod';
 import { count, folderPath, keyName, secretValue } from '../core/settings/schema-values.ts';
 import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import { isCronExpression } from '../ops/schedule.ts';
+import { listOf, section } from './schema-shapes.ts';
 import type { SectionCheck } from './section-check.ts';
 
-/** The section of the keys that seal. */
-export const seal = z
-  .strictObject({
-    keys: z
-      .array(
-        z.strictObject({
-          id: keyName.describe(
-            'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
-          ),
-          ...secretValue('the key', 'The key: base64 of 32 bytes.'),
-        }),
-      )
-      .max(16)
-      .default([])
-      .describe(
-        'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
-      ),
-  })
-  .prefault({})
-  .describe('The keys that seal delivered codes in the database. See docs/sealing.md.');
+export const seal = section('The keys that seal delivered codes in the database. See docs/sealing.md.', {
+  keys: listOf(
+    16,
+    'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
+    {
+      id: keyName.describe('The name of this key. It stands in each value that it sealed: a new key needs a new id.'),
+      ...secretValue('the key', 'The key: base64 of 32 bytes.'),
+    },
+  ),
+});
 
-/** The section of what is removed after a time. */
-export const retention = z
-  .strictObject({
-    codes_days: count(1, 36_500)
-      .optional()
-      .describe(
-        'Delivered codes are shredded so many days after their result was delivered everywhere. Unset: codes are kept.',
-      ),
-  })
-  .prefault({})
-  .describe('For how long something is kept. See docs/sealing.md.');
+export const retention = section('For how long something is kept. See docs/sealing.md.', {
+  codes_days: count(1, 36_500)
+    .optional()
+    .describe(
+      'Delivered codes are shredded so many days after their result was delivered everywhere. Unset: codes are kept.',
+    ),
+});
 
 const schedule = (usual: string, description: string) =>
   z
@@ -47,29 +34,21 @@ const schedule = (usual: string, description: string) =>
     .default(usual)
     .describe(description);
 
-/** The section of what the worker does at times of its own. */
-export const upkeep = z
-  .strictObject({
-    backup_schedule: schedule(
-      '23 2 * * *',
-      'When the running worker makes a backup as `db backup` does, as a cron expression in UTC; `off`: never.',
-    ),
-    check_schedule: schedule(
-      '41 3 * * *',
-      'When the running worker checks that the database is not damaged, in the same form; `off`: never.',
-    ),
-  })
-  .prefault({})
-  .describe('What the worker does by itself to keep its database safe. See docs/operating.md.');
+export const upkeep = section('What the worker does by itself to keep its database safe. See docs/operating.md.', {
+  backup_schedule: schedule(
+    '23 2 * * *',
+    'When the running worker makes a backup as `db backup` does, as a cron expression in UTC; `off`: never.',
+  ),
+  check_schedule: schedule(
+    '41 3 * * *',
+    'When the running worker checks that the database is not damaged, in the same form; `off`: never.',
+  ),
+});
 
-/** The section of copies of the database. */
-export const backup = z
-  .strictObject({
-    folder: folderPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
-    keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
-  })
-  .prefault({})
-  .describe('Backups of the database.');
+export const backup = section('Backups of the database.', {
+  folder: folderPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
+  keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
+});
 
 /** A key that is too short would seal nothing, and two with one id could not be told apart. */
 export function checkSeal(check: SectionCheck): void {

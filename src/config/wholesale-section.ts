@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { section } from './schema-shapes.ts';
 import { count, durationMs, folderPath, httpUrl, keyName, live, secretValue } from '../core/settings/schema-values.ts';
 import type { SectionCheck } from './section-check.ts';
 
-/** The section of the API of the supplier. */
 export const wholesale = z
   .strictObject({
     environment: z
@@ -31,26 +31,19 @@ export const wholesale = z
     ca_file: folderPath(
       'Certificate authorities (PEM) that are trusted instead of those of the system, read at the start. Certificates are always verified.',
     ),
-    limits: z
-      .strictObject({
-        requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),
-        orders: count(1, 100_000)
-          .default(20)
-          .describe('Calls in a minute that buy, top up or cancel, for each key. At most `requests`.'),
-      })
-      .prefault({})
-      .describe('The budget that the server allows.')
-      .meta(live),
-    timeouts: z
-      .strictObject({
-        connect_ms: durationMs(1, 600_000).default(5000).describe('Until the connection is open.'),
-        response_ms: durationMs(1, 600_000).default(30_000).describe('From the request until the answer begins.'),
-        total_ms: durationMs(1, 600_000)
-          .default(45_000)
-          .describe('From the start of the call until the whole answer has arrived.'),
-      })
-      .prefault({})
-      .describe('Deadlines of one call.'),
+    limits: section('The budget that the server allows.', {
+      requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),
+      orders: count(1, 100_000)
+        .default(20)
+        .describe('Calls in a minute that buy, top up or cancel, for each key. At most `requests`.'),
+    }).meta(live),
+    timeouts: section('Deadlines of one call.', {
+      connect_ms: durationMs(1, 600_000).default(5000).describe('Until the connection is open.'),
+      response_ms: durationMs(1, 600_000).default(30_000).describe('From the request until the answer begins.'),
+      total_ms: durationMs(1, 600_000)
+        .default(45_000)
+        .describe('From the start of the call until the whole answer has arrived.'),
+    }),
     wire: z
       .unknown()
       .optional()

@@ -86,7 +86,7 @@ export class Admission {
     if (found === null) throw unauthorized('The bearer token is not known.');
     const { name, sources, scopes } = found;
     const caller = { name, source: sources[0] ?? null, sources, scopes };
-    this.#limits.proven(env.incoming);
+    this.#limits.guard.proven(env.incoming.socket);
     this.count(caller);
     if (scopes.includes(scope)) return caller;
     const detail = `This token may not ${scope} orders, only ${scopes.join(' and ')} them.`;
@@ -105,7 +105,7 @@ export class Admission {
     const sources = source === null ? null : [source];
     if (token === null) {
       const signer: Caller = { name, source, sources, scopes: ['post'] };
-      this.#limits.proven(env.incoming);
+      this.#limits.guard.proven(env.incoming.socket);
       this.count(signer);
       return signer;
     }

@@ -10,11 +10,6 @@ import { FailedTokens } from '../../ops/callers.ts';
 import { Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
 
-type Limits = Pick<
-  WebhookLimits,
-  'connections' | 'connectionsPerAddress' | 'requestMs' | 'waitS' | 'unverifiedBytes' | 'verifiedBytes'
->;
-
 /** So long a caller may take to read its answer, in ms. */
 const readingMs = 30_000;
 
@@ -30,7 +25,7 @@ export class CallerLimits {
   readonly #verified: BodyBytes;
   #lastTurn: Promise<void> = Promise.resolve();
 
-  constructor(limits: Limits, clock: Clock, logger: Logger) {
+  constructor(limits: WebhookLimits, clock: Clock, logger: Logger) {
     const { connections, connectionsPerAddress, requestMs, waitS } = limits;
     const answerMs = requestMs + waitS * 1000 + readingMs;
     this.refusals = new RefusalCounts(clock, logger);
@@ -42,11 +37,6 @@ export class CallerLimits {
     );
     this.#unverified = new BodyBytes(limits.unverifiedBytes);
     this.#verified = new BodyBytes(limits.verifiedBytes);
-  }
-
-  /** The caller of this request showed a valid token or signature. */
-  proven({ socket }: IncomingMessage): void {
-    this.guard.proven(socket);
   }
 
   /**

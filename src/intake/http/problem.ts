@@ -29,45 +29,30 @@ export interface DocumentMistake {
   readonly value?: string;
 }
 
-/** Details that only some kinds of problems have. */
-interface ProblemExtensions {
-  readonly errors?: readonly DocumentMistake[];
-  readonly conflicts?: unknown;
-  readonly lines?: unknown;
-}
-
 /** Thrown to refuse a request. `webhook-intake.ts` turns it into an answer. It is no failure of the worker, so it is not logged. */
 export class Refusal extends Error {
   readonly code: ProblemCode;
   readonly headers: Readonly<Record<string, string>>;
-  readonly extensions: ProblemExtensions;
+  /** Details that only some kinds of problems have. */
+  readonly extensions: Readonly<Record<string, unknown>>;
 
   constructor(
     code: ProblemCode,
     detail: string,
-    more: { headers?: Readonly<Record<string, string>>; extensions?: ProblemExtensions } = {},
+    { headers = {}, extensions = {} }: Partial<Pick<Refusal, 'headers' | 'extensions'>> = {},
   ) {
     super(detail);
     this.name = 'Refusal';
     this.code = code;
-    this.headers = more.headers ?? {};
-    this.extensions = more.extensions ?? {};
+    this.headers = headers;
+    this.extensions = extensions;
   }
 }
 
 /** The answer to a refused request: `application/problem+json` (RFC 9457). Its type links to the page that explains it. */
-export function problemResponse(refusal: Refusal): Response {
-  const { status, title } = problemKinds[refusal.code];
-  const problem = {
-    type: `/docs#${refusal.code}`,
-    title,
-    status,
-    detail: refusal.message,
-    code: refusal.code,
-    ...refusal.extensions,
-  };
-  return new Response(`${JSON.stringify(problem)}\n`, {
-    status,
-    headers: { 'content-type': 'application/problem+json', ...refusal.headers },
-  });
+export function problemResponse({ code, message: detail, headers, extensions }: Refusal): Response {
+  const { status, title } = problemKinds[code];
+  const problem = { type: `/docs#${code}`, title, status, detail, code, ...extensions };
+  const body = `${JSON.stringify(problem)}\n`;
+  return new Response(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } });
 }

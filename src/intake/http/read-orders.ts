@@ -32,33 +32,25 @@ export function readOrders(
 ): ReadOrders {
   const { orders, single, mistakes } = ordersIn(readJson(body, limits.depth));
   if (mistakes.length > 0) throw invalid(mistakes);
-  checkLineCount(
-    orders.reduce((sum, order) => sum + lineCount(order.value), 0),
-    limits.batchLines,
-  );
+  const count = orders.reduce((sum, order) => sum + lineCount(order.value), 0);
+  if (count > limits.batchLines) {
+    const detail = `has ${count} order lines, and a request may have ${limits.batchLines}: split it`;
+    throw invalid([mistakeAt([], 'too_many_lines', detail)]);
+  }
   const lines: WholeRequest['lines'][number][] = [];
   const seen = new Map<string, string>();
+  // Each line of an order has the problems of the order itself, too: they are kept once.
+  const problems = new Set<Problem>();
   for (const order of orders) {
-    for (const mistake of readLines(order, defaultSource, lines)) mistakes.push(mistake);
+    for (const checked of checkOrder(order, { source: defaultSource })) {
+      if (checked.kind === 'line') lines.push(checked.line);
+      else for (const problem of checked.problems) problems.add(problem);
+    }
     mistakes.push(...repeatedOrder(order, defaultSource, seen));
   }
+  for (const problem of problems) mistakes.push(mistakeOf(problem));
   if (mistakes.length > 0) throw invalid(mistakes);
   return { lines, single };
-}
-
-/** Adds the accepted lines of an order to `lines`, and returns its mistakes. */
-function readLines(
-  order: FoundOrder,
-  defaultSource: string,
-  lines: WholeRequest['lines'][number][],
-): DocumentMistake[] {
-  const problems = new Set<Problem>();
-  for (const checked of checkOrder(order, { source: defaultSource })) {
-    if (checked.kind === 'line') lines.push(checked.line);
-    // Each line of an order has the problems of the order itself, too: they are kept once.
-    else for (const problem of checked.problems) problems.add(problem);
-  }
-  return Array.from(problems, mistakeOf);
 }
 
 /** Reads a body with the strict JSON reader. Throws Refusal when it is not JSON in UTF-8. */
@@ -80,12 +72,9 @@ function ordersIn({ value, findings }: StrictJson): {
   single: boolean;
   mistakes: DocumentMistake[];
 } {
-  const foundOrder = (order: unknown, ...path: (string | number)[]): FoundOrder => ({
-    value: order,
-    path,
-    findings,
-    lineNumberOf: () => 1,
-  });
+  const foundOrder = (order: unknown, ...path: (string | number)[]): FoundOrder => {
+    return { value: order, path, findings, lineNumberOf: () => 1 };
+  };
   if (Array.isArray(value)) {
     const orders = value.map((order: unknown, index) => foundOrder(order, index));
     return { orders, single: false, mistakes: value.length === 0 ? [noOrders([])] : [] };
@@ -111,13 +100,6 @@ function ordersIn({ value, findings }: StrictJson): {
 
 function lineCount(order: unknown): number {
   return isObject(order) && Array.isArray(order['lines']) ? order['lines'].length : 1;
-}
-
-/** Throws Refusal when a request has too many lines. */
-function checkLineCount(count: number, limit: number): void {
-  if (count <= limit) return;
-  const detail = `has ${count} order lines, and a request may have ${limit}: split it`;
-  throw invalid([mistakeAt([], 'too_many_lines', detail)]);
 }
 
 /** An order that is twice in one batch is a mistake of the caller, whatever the second one says. */

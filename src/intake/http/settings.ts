@@ -21,35 +21,16 @@ export interface TokenCaller {
 }
 
 /** Limits on everything that a caller can make grow or wait. */
-export interface WebhookLimits {
-  readonly bodyBytes: number;
-  /** Order lines in one request, over all its orders. */
-  readonly batchLines: number;
-  /** Levels of nested objects and arrays. */
-  readonly depth: number;
-  /** The rate of one caller. */
-  readonly requestsPerMinute: number;
-  readonly burst: number;
-  /** Requests that wait for the disk at the same time. */
-  readonly uncommitted: number;
-  readonly connections: number;
-  readonly connectionsPerAddress: number;
-  readonly unverifiedBytes: number;
-  readonly verifiedBytes: number;
-  readonly headersMs: number;
-  readonly requestMs: number;
-  /** The longest wait that `Prefer: wait` can ask for, in seconds. */
-  readonly waitS: number;
-  /** Requests that wait for a result at the same time. */
-  readonly waiting: number;
-}
-
-export const defaultWebhookLimits: WebhookLimits = {
+export const defaultWebhookLimits = {
   bodyBytes: 1_048_576,
+  /** Order lines in one request, over all its orders. */
   batchLines: 1000,
+  /** Levels of nested objects and arrays. */
   depth: 16,
+  /** The rate of one caller. */
   requestsPerMinute: 1200,
   burst: 200,
+  /** Requests that wait for the disk at the same time. */
   uncommitted: 1000,
   connections: 512,
   connectionsPerAddress: 64,
@@ -57,9 +38,12 @@ export const defaultWebhookLimits: WebhookLimits = {
   verifiedBytes: 16_777_216,
   headersMs: 10_000,
   requestMs: 30_000,
+  /** The longest wait that `Prefer: wait` can ask for, in seconds. */
   waitS: 60,
+  /** Requests that wait for a result at the same time. */
   waiting: 256,
 };
+export type WebhookLimits = Readonly<typeof defaultWebhookLimits>;
 
 /** The source of signed orders when neither they nor their secret have one. */
 export const usualSource = 'webhook';

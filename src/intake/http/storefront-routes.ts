@@ -104,7 +104,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
       const signature = headers[signatureHeader];
       if (signature === undefined && unsignedPing?.test(body.subarray(0, 64).toString('latin1'))) return ping;
       if (!isSignedBy(handler.shop.secrets, body, signature)) refuseSignature(deps, handler, warnedAtMs);
-      deps.limits.proven(incoming);
+      deps.limits.guard.proven(incoming.socket);
       return parseExactJsonBytes(body);
     });
     if (document === ping) return context.json({ result: 'ping' });
@@ -151,10 +151,12 @@ function answerBody(answer: ShopAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
       return { result: 'not_an_order' };
-    case 'unreadable': {
-      const { orderId, flagged } = answer;
-      return { result: 'unreadable', ...(orderId === null ? {} : { order_id: orderId }), flagged };
-    }
+    case 'unreadable':
+      return {
+        result: 'unreadable',
+        ...(answer.orderId !== null && { order_id: answer.orderId }),
+        flagged: answer.flagged,
+      };
     case 'test':
       return { result: 'test_order', order_id: answer.order.orderId };
     case 'needs_refunds':

@@ -19,7 +19,6 @@ import {
 } from './check-line.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
 import type { CsvColumn, ParseOptions } from './settings.ts';
-import { withSku } from './sku-source.ts';
 
 /** Orders of a CSV document that `parseOrders` needs to know about. */
 export interface CountedOrders {
@@ -182,7 +181,10 @@ function lineOf(
   return line;
 }
 
-/** Adds what the SKU map says about a row. A cancel buys nothing, so its SKU is only carried. */
+/**
+ * Adds what the SKU map says about a row. One item in the cart may stand for several units; a top-up is for one eSIM, once. A
+ * cancel buys nothing, so its SKU is only carried.
+ */
 function addSku(
   line: Record<string, unknown>,
   named: string,
@@ -192,8 +194,9 @@ function addSku(
   const problem = (field: string, rule: string, code = 'invalid_field', value: unknown = line[field]): void => {
     problems.push({ code, field: nameOf([field]), rule, value: shownValue(value) });
   };
+  const carried = isObject(line['extra']) ? line['extra'] : {};
   if (line['type'] === 'esim_cancel') {
-    line['extra'] = { ...recordOf(line['extra']), sku: named };
+    line['extra'] = { ...carried, sku: named };
     return;
   }
   const twice = ['variant', 'plan'].find((column) => line[column] !== undefined);
@@ -204,15 +207,18 @@ function addSku(
     problem('sku', 'is not in the SKU map', 'unknown_sku', named);
     return;
   }
-  const { type = sku.type, quantity = sku.type === 'esim_topup' ? 1 : otherwise, days, iccid, extra } = line;
+  const { type = sku.type, quantity = sku.type === 'esim_topup' ? 1 : otherwise, days } = line;
   if (type !== sku.type) problem('type', `is not that of the SKU, which is ${sku.type}`);
-  const bought = withSku(named, sku, { iccid, quantity });
-  if ('rule' in bought) problem(bought.field, bought.rule, bought.code);
-  const fields = 'fields' in bought ? bought.fields : { ...productOfSku(sku), iccid };
   if (days !== undefined && 'days' in sku && sku.days !== days)
     problem('days', `is not that of the SKU, which has ${sku.days}`);
-  delete line['quantity'];
-  Object.assign(line, { ...fields, extra: { ...recordOf(extra), ...recordOf(fields['extra']) } });
+  const isTopup = sku.type === 'esim_topup';
+  if (isTopup && quantity !== 1) {
+    const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
+    problem('quantity', rule, 'repeated_topup');
+  }
+  Object.assign(line, productOfSku(sku), { extra: { ...carried, sku: named, shop_quantity: String(quantity) } });
+  if (isTopup) delete line['quantity'];
+  else line['quantity'] = typeof quantity === 'number' ? quantity * sku.quantity : quantity;
 }
 
 function nothingNamed(line: Readonly<Record<string, unknown>>, nameOf: FieldNames, bySku: boolean): Problem {
@@ -223,5 +229,3 @@ function nothingNamed(line: Readonly<Record<string, unknown>>, nameOf: FieldName
       : `is required where only an ICCID is given: esim_cancel cancels the eSIM; with ${nameOf(['plan'])} it is topped up`;
   return { code: 'missing_field', field: nameOf(['type']), rule, value: null };
 }
-
-const recordOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});

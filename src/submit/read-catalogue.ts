@@ -1,6 +1,7 @@
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { WalkCall, WalkStep } from '../wholesale/catalogue/catalogue-walk.ts';
-import type { CatalogueFacts, PlanFacts, ProductFacts } from '../wholesale/catalogue/check-sku.ts';
+import type { Plan, Product } from '../wholesale/catalogue/catalogue-item.ts';
+import type { CatalogueFacts } from '../wholesale/catalogue/check-sku.ts';
 import { budgetedRead, readWhenFree, type CallDeps } from './budgeted-read.ts';
 
 interface CatalogueDeps extends CallDeps {
@@ -51,10 +52,9 @@ function searchWithin(deps: CatalogueDeps, { withinMs, signal }: CatalogueQuesti
 export async function readCatalogue(deps: CatalogueDeps, question: CatalogueQuestion): Promise<CatalogueFacts> {
   const search = searchWithin(deps, question);
   const wanted = new Set(question.variants);
-  const products: ProductFacts[] = [];
+  const products: Product[] = [];
   const productsProblem = await search(deps.wholesale.products(), wanted, (product) => {
-    const { variant, sellable, maxQuantity, prices } = product;
-    if (wanted.delete(variant)) products.push({ variant, sellable, maxQuantity, currencies: Object.keys(prices) });
+    if (wanted.delete(product.variant)) products.push(product);
   });
   return { products, productsProblem, ...(await readPlans(deps, search, new Set(question.plans))) };
 }
@@ -65,13 +65,12 @@ async function readPlans(
   search: Search,
   wanted: Set<string>,
 ): Promise<Pick<CatalogueFacts, 'plans' | 'plansProblem'>> {
-  const plans: PlanFacts[] = [];
+  const plans: Plan[] = [];
   const destinations: string[] = [];
   let plansProblem = await search(wholesale.destinations(), wanted, (item) => destinations.push(item.destination));
   for (const destination of plansProblem === null ? destinations : []) {
     plansProblem = await search(wholesale.plans(destination), wanted, (item) => {
-      const { plan, sellable, daily, minDays, maxDays, prices } = item;
-      if (wanted.delete(plan)) plans.push({ plan, sellable, daily, minDays, maxDays, currencies: Object.keys(prices) });
+      if (wanted.delete(item.plan)) plans.push(item);
     });
     if (plansProblem !== null) break;
   }

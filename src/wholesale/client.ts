@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
-import { isJsonList, isJsonObject, type ExactJson } from '../core/exact-json.ts';
+import { isJsonList, isJsonObject } from '../core/exact-json.ts';
 import { withoutSecret } from '../core/message-text.ts';
 import {
   type Expectation,
@@ -17,6 +17,7 @@ import {
   readPlan,
   readProduct,
   type Destination,
+  type ItemReader,
   type Plan,
   type Product,
 } from './catalogue/catalogue-item.ts';
@@ -33,7 +34,6 @@ import { connectorHash, readWire, type Wire, type WireOverrides } from './connec
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
-import type { CatalogueWire } from './connector/wire-catalogue.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
 import { dateOf, type AnswerTimes, type CallEnd } from './transport/call-end.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
@@ -284,11 +284,7 @@ export class WholesaleClient {
     return { method, path, body: method === 'GET' ? null : '{}' };
   }
 
-  #walk<T>(
-    path: string,
-    family: Family,
-    readItem: (element: ExactJson, wire: CatalogueWire) => T | null,
-  ): CatalogueWalk<T> {
+  #walk<T>(path: string, family: Family, readItem: ItemReader<T>): CatalogueWalk<T> {
     const wire = this.#wire.catalogue;
     const fetch = async (pagePath: string, call: WalkCall): ReturnType<PageFetch<T>> => {
       const request = family === 'gift_card' ? this.#productsRequest(pagePath) : get(pagePath);

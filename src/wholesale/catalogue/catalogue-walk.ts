@@ -3,7 +3,7 @@ import type { Outcome } from '../../core/answers/outcome.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import { countIn, firstAt, listIn, textIn } from '../connector/answer-values.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';
-import { itemKey } from './catalogue-item.ts';
+import { itemKey, type ItemReader } from './catalogue-item.ts';
 
 /** One page of a catalogue list. */
 export interface CataloguePage<T> {
@@ -17,15 +17,14 @@ export interface CataloguePage<T> {
 /** Reads a page; null when the answer has no list. Never throws. */
 export function readCataloguePage<T>(
   answer: ExactJson,
-  readItem: (element: ExactJson, wire: CatalogueWire) => T | null,
+  readItem: ItemReader<T>,
   wire: CatalogueWire,
 ): CataloguePage<T> | null {
   const list = firstAt(answer, wire.lists, listIn);
   if (list === null) return null;
   const items = list.flatMap((element) => {
     const key = itemKey(element, wire);
-    const item = readItem(element, wire);
-    return key === null || item === null ? [] : [{ key, item }];
+    return key === null ? [] : [{ key, item: readItem(key, element, wire) }];
   });
   return {
     items,
@@ -72,7 +71,7 @@ function withParameter(path: string, name: string, value: string): string {
  * while (!walk.done) {
  *   const step = await walk.read({ keyValue });
  *   if (step.kind === 'failed') break; // look at step.outcome; the same page may be read again
- *   for (const product of step.items) console.log(product.variant, product.prices.USD);
+ *   for (const product of step.items) console.log(product.variant, product.currencies);
  * }
  * ```
  */

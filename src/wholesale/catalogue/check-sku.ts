@@ -1,11 +1,10 @@
 import { orderLimits } from '../../core/order/order-request.ts';
 import type { Sku } from '../../core/order/sku.ts';
 import type { ResultOf } from '../../core/operator/operator-command.ts';
+import type { Plan, Product } from './catalogue-item.ts';
 
 /** The wanted items that the catalogue has. */
 export type CatalogueFacts = ResultOf<'catalogue'>;
-export type ProductFacts = CatalogueFacts['products'][number];
-export type PlanFacts = CatalogueFacts['plans'][number];
 
 /** `problem`: the API would reject an order of it; `unknown`: the catalogue does not say. */
 type SkuVerdict =
@@ -42,14 +41,14 @@ export function checkSku(sku: Sku, shopCurrency: string | null, catalogue: Catal
   }
 }
 
-function checkProduct(quantity: number, { variant, sellable, maxQuantity }: ProductFacts): SkuVerdict | null {
+function checkProduct(quantity: number, { variant, sellable, maxQuantity }: Product): SkuVerdict | null {
   if (!sellable) return problem('not_api_sellable', `"${variant}" is sold on the website only`);
   if (maxQuantity === null || quantity <= maxQuantity) return null;
   const rule = `one piece buys ${quantity}, but one order may have at most ${maxQuantity} of "${variant}"`;
   return problem('limit_exceeded', rule);
 }
 
-function checkPlan(quantity: number, days: number | null, facts: PlanFacts): SkuVerdict | null {
+function checkPlan(quantity: number, days: number | null, facts: Plan): SkuVerdict | null {
   const { plan, sellable, daily, minDays, maxDays } = facts;
   if (!sellable) return problem('not_api_sellable', `"${plan}" cannot be ordered`);
   if (daily && days === null) return problem('days_missing', `"${plan}" is sold by the day: set \`days\``);
@@ -65,11 +64,7 @@ function checkPlan(quantity: number, days: number | null, facts: PlanFacts): Sku
   return problem('days_out_of_range', `"${plan}" is sold for ${range} days, not for ${days}`);
 }
 
-function checkCurrency(
-  currency: string | null,
-  { currencies }: { currencies: readonly string[] },
-  name: string,
-): SkuVerdict {
+function checkCurrency(currency: string | null, { currencies }: Product | Plan, name: string): SkuVerdict {
   if (currency === null || currencies.length === 0 || currencies.includes(currency)) return good;
   return problem('currency_unavailable', `"${name}" has no price in ${currency}, only in ${currencies.join(', ')}`);
 }

@@ -33,14 +33,10 @@ export const catalogueWire = z.strictObject({
     'products plans destinations topups items results list data.products data.plans data.destinations data.topups data.items data $',
   ),
   key: candidates('variant plan destination id code sku slug'),
-  name: candidates('name title'),
   prices: candidates('prices price'),
   /** Where a price that is not a map has its amount and its currency. */
   price_amount: candidates('amount price value'),
   price_currency: candidates('currency currency_code'),
-  money_minor_digits: z.int().min(0).max(12).default(0),
-  stock: candidates('stock available qty quantity in_stock'),
-  min_quantity: candidates('min_quantity minQuantity'),
   max_quantity: candidates('max_quantity maxQuantity limit'),
   sellable: candidates('api_sellable sellable enabled'),
   website_only: candidates('website_only websiteOnly'),
@@ -48,11 +44,5 @@ export const catalogueWire = z.strictObject({
   type: candidates('type kind'),
   min_days: candidates('min_days minDays days.min'),
   max_days: candidates('max_days maxDays days.max'),
-  validity_days: candidates('days validity validity_days duration day'),
-  data: candidates('data volume data_amount'),
-  data_gb: candidates('data_gb dataGb'),
-  data_mb: candidates('data_mb dataMb'),
-  unlimited: candidates('unlimited is_unlimited isUnlimited'),
-  countries: candidates('countries'),
 });
 export type CatalogueWire = z.output<typeof catalogueWire>;

@@ -1,6 +1,7 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
-import { readPlan, readProduct } from '../../../src/wholesale/catalogue/catalogue-item.ts';
+import { type ItemReader, readPlan, readProduct } from '../../../src/wholesale/catalogue/catalogue-item.ts';
+import { readCataloguePage } from '../../../src/wholesale/catalogue/catalogue-walk.ts';
 import { parseExactJson } from '../../../src/core/exact-json.ts';
 import { clientOf, keyValue } from '../api-calls.ts';
 import { httpAnswer, RawServer } from '../transport/raw-server.ts';
@@ -99,32 +100,28 @@ describe('a catalogue is read', () => {
 
 describe('an item of the catalogue', () => {
   const { catalogue } = wireSchema.parse({});
-  const product = (text: string) => readProduct(parseExactJson(text) ?? null, catalogue);
-  const plan = (text: string) => readPlan(parseExactJson(text) ?? null, catalogue);
+  const product = (text: string) => readItem(text, readProduct);
+  const plan = (text: string) => readItem(text, readPlan);
+  const readItem = <T>(text: string, reader: ItemReader<T>): T | undefined =>
+    readCataloguePage([parseExactJson(text) ?? null], reader, catalogue)?.items[0]?.item;
 
   it.each([
-    ['a map by currency', '{"id":"a","prices":{"USD":9.50,"eur":"8.7"}}', { USD: '9.50', EUR: '8.7' }],
+    ['a map by currency', '{"id":"a","prices":{"USD":9.50,"eur":"8.7"}}', ['USD', 'EUR']],
     [
       'a list of pairs',
       '{"id":"a","prices":[{"currency":"USD","amount":"9.5"},{"currency":"EUR","value":8}]}',
-      { USD: '9.5', EUR: '8' },
+      ['USD', 'EUR'],
     ],
-    ['one price', '{"id":"a","price":9.5,"currency":"USD"}', { USD: '9.5' }],
-    ['a pair', '{"id":"a","price":{"amount":9.5,"currency":"USD"}}', { USD: '9.5' }],
-    ['a map of objects', '{"id":"a","prices":{"USD":{"amount":"9.50"}}}', { USD: '9.50' }],
-    ['nothing', '{"id":"a"}', {}],
-  ])('has prices that are read from %s', (_what, text, prices) => {
-    expect(product(text)?.prices).toEqual(prices);
-  });
-
-  it('has a number in stock, or only the fact that it is in stock', () => {
-    expect(product('{"id":"a","stock":3}')).toMatchObject({ stock: 3, available: true });
-    expect(product('{"id":"a","stock":0}')).toMatchObject({ stock: 0, available: false });
-    expect(product('{"id":"a","in_stock":true}')).toMatchObject({ stock: null, available: true });
-    expect(product('{"id":"a"}')).toMatchObject({ stock: null, available: null, sellable: true });
+    ['one price', '{"id":"a","price":9.5,"currency":"USD"}', ['USD']],
+    ['a pair', '{"id":"a","price":{"amount":9.5,"currency":"USD"}}', ['USD']],
+    ['a map of objects', '{"id":"a","prices":{"USD":{"amount":"9.50"}}}', ['USD']],
+    ['nothing', '{"id":"a","price":{"amount":"9 USD","currency":"USD"}}', []],
+  ])('has the currencies of prices that are read from %s', (_what, text, currencies) => {
+    expect(product(text)?.currencies).toEqual(currencies);
   });
 
   it('is not sellable when it is sold on the website only', () => {
+    expect(product('{"id":"a"}')).toEqual({ variant: 'a', sellable: true, maxQuantity: null, currencies: [] });
     expect(product('{"id":"a","website_only":true}')?.sellable).toBe(false);
     expect(product('{"id":"a","api_sellable":false}')?.sellable).toBe(false);
   });
@@ -136,15 +133,11 @@ describe('an item of the catalogue', () => {
       maxDays: 30,
     });
     expect(plan('{"plan":"p","type":"DAILY"}')).toMatchObject({ daily: true, minDays: null });
-    expect(plan('{"plan":"p","data_gb":5,"validity":30}')).toMatchObject({
-      daily: false,
-      data: '5 GB',
-      validityDays: 30,
-    });
+    expect(plan('{"plan":"p","data_gb":5,"validity":30}')).toMatchObject({ daily: false });
   });
 
   it('is omitted when it has no key', () => {
-    expect(product('{"name":"nothing to order it by"}')).toBeNull();
-    expect(product('null')).toBeNull();
+    expect(product('{"name":"nothing to order it by"}')).toBeUndefined();
+    expect(product('null')).toBeUndefined();
   });
 });

@@ -7,8 +7,7 @@ import { allowedActions, commandOf, type EntryActionName } from '../../core/entr
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { Rejection } from '../../store/intake/rejections.ts';
-import type { AttemptDetail } from '../../store/read/call-log.ts';
-import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import {
   addAnswerOptions,

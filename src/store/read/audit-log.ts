@@ -1,6 +1,6 @@
 import { isoOf, recordFrom } from '../sqlite/rows.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import { numbersOf, readPage, whereOf, type Page, type PageRequest } from './page.ts';
+import { numbersOf, pageOf, rowsToRead, whereOf, type Page, type PageRequest } from './page.ts';
 
 /** One decision: who decided what about which subject, and why. */
 export interface AuditEntry {
@@ -45,8 +45,10 @@ export function auditLogSql(
 /** The audit log, newest first. */
 export function readAuditLog(database: Sqlite, filter: AuditFilter, page: PageRequest): Page<AuditEntry> {
   const [afterMs, afterId] = page.after === undefined ? [] : numbersOf(page.after, 2);
-  const asked = [auditLogSql(filter, page.after), { ...filter, afterMs, afterId }] as const;
-  return readPage<Omit<AuditEntry, 'detail'> & { detail: string }, AuditEntry>(database, asked, page, {
+  const rows = database
+    .prepare<[object], Omit<AuditEntry, 'detail'> & { detail: string }>(auditLogSql(filter, page.after))
+    .all({ ...filter, afterMs, afterId, limit: rowsToRead(page) });
+  return pageOf(rows, page, {
     keyOf: ({ at, id }) => [Date.parse(at), id],
     rowOf: (entry) => ({ ...entry, detail: recordFrom(entry.detail) }),
   });

@@ -26,32 +26,32 @@ export interface DeliveryFilter {
 const columns = `d.request_id AS requestId, r.source, r.order_id AS orderId, d.sink, d.tries, d.last_error AS lastError,
   CASE WHEN d.due_at_ms < ${neverMs} THEN ${isoOf('d.due_at_ms')} END AS dueAt, ${isoOf('d.given_up_at_ms')} AS givenUpAt`;
 
-/** The open ones of one sink: that is how their index is ordered. */
-export const openDeliveriesSql = `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
-  WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${neverMs}
-    AND (d.due_at_ms, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_at_ms, d.request_id LIMIT :limit`;
-
-export const givenUpDeliveriesSql = `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
-  WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL AND (:sink IS NULL OR d.sink = :sink)
-    AND (d.given_up_at_ms, d.request_id, d.sink) < (:afterMs, :afterId, :afterSink)
-  ORDER BY d.given_up_at_ms DESC, d.request_id DESC, d.sink DESC LIMIT :limit`;
-
-/** The sinks that have open deliveries, found by going from one to the next: the cost is their number. */
-export const openSinksSql = `WITH RECURSIVE sinks (sink) AS (
-    SELECT min(sink) FROM deliveries WHERE done_version < due_version
-    UNION ALL
-    SELECT (SELECT min(sink) FROM deliveries WHERE done_version < due_version AND sink > sinks.sink) FROM sinks WHERE sinks.sink IS NOT NULL)
-  SELECT sink FROM sinks WHERE sink IS NOT NULL`;
-
-const selectOpen = statementOf<Place & { sink: string; limit: number }, ListedDelivery>(openDeliveriesSql);
-const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, ListedDelivery>(givenUpDeliveriesSql);
-const selectOpenSinks = columnOf<[], string>(openSinksSql);
-
 interface Place {
   readonly afterMs: number;
   readonly afterId: number;
   readonly afterSink: string;
 }
+
+/** The open ones of one sink: that is how their index is ordered. */
+export const selectOpen = statementOf<Place & { sink: string; limit: number }, ListedDelivery>(
+  `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
+   WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${neverMs}
+     AND (d.due_at_ms, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_at_ms, d.request_id LIMIT :limit`,
+);
+export const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, ListedDelivery>(
+  `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
+   WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL AND (:sink IS NULL OR d.sink = :sink)
+     AND (d.given_up_at_ms, d.request_id, d.sink) < (:afterMs, :afterId, :afterSink)
+   ORDER BY d.given_up_at_ms DESC, d.request_id DESC, d.sink DESC LIMIT :limit`,
+);
+/** The sinks that have open deliveries, found by going from one to the next: the cost is their number. */
+export const selectOpenSinks = columnOf<[], string>(
+  `WITH RECURSIVE sinks (sink) AS (
+     SELECT min(sink) FROM deliveries WHERE done_version < due_version
+     UNION ALL
+     SELECT (SELECT min(sink) FROM deliveries WHERE done_version < due_version AND sink > sinks.sink) FROM sinks WHERE sinks.sink IS NOT NULL)
+   SELECT sink FROM sinks WHERE sink IS NOT NULL`,
+);
 
 /** A time, the id of a request and a sink, whose name may have a dot in it. */
 function placeOf(after: string): Place {

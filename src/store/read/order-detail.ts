@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
 import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import type { ActionSubject } from '../../core/entry/states.ts';
-import { type Operation, orderedText } from '../../core/order/purchase.ts';
+import { orderedText } from '../../core/order/purchase.ts';
 import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import { rejectionColumns, type Rejection } from '../intake/rejections.ts';
@@ -12,40 +12,23 @@ import { isoOf, type EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { type Pause, readPauses } from '../submission/pauses.ts';
 import type { AuditEntry } from './audit-log.ts';
-import { attemptColumns, attemptFrom, type AttemptDetail, type Stored } from './call-log.ts';
 import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 import { dueStates } from './queue-facts.ts';
 
-/** An entry, as people see it. */
-export interface EntryDetail extends ActionSubject {
-  readonly reference: string;
-  readonly lineId: string;
-  readonly operation: Operation;
-  /** The purchase in words, for example `2 x steam-10 in USD`. */
-  readonly asked: string;
-  /** An attempt may have been processed, and nothing has settled it yet. */
-  readonly outcomeUnknown: boolean;
-  readonly nextAttemptAt: string | null;
-  readonly nextStep: 'send' | 'lookup';
-  /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
-  readonly awaitsRecheck: AwaitedRecheck | null;
-  /** The pauses that keep its next call from being made. */
-  readonly pausedBy: readonly { readonly scope: string; readonly reason: string; readonly since: string }[];
-  /** The product that it buys, as a scope; null for a cancel. */
-  readonly product: string | null;
-  /** How many entries of its product have an unknown outcome, itself included. */
-  readonly unknownOfProduct: number;
-  readonly orderNumber: string | null;
-  readonly cost: string | null;
-  readonly currency: string | null;
+/** A call for an entry, as it was recorded. */
+export interface AttemptDetail {
+  readonly number: number;
+  readonly purpose: string;
+  readonly keyName: string;
+  readonly openedAt: string;
+  readonly closedAt: string | null;
+  readonly sent: boolean | null;
+  readonly outcome: string | null;
+  readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
-  readonly reviewReason: string | null;
-  readonly unitCount: number;
-  /** When its units were shredded; null: they are there, or there are none. */
-  readonly shreddedAt: string | null;
-  readonly attempts: readonly AttemptDetail[];
+  readonly durationMs: number | null;
 }
 
 /** One decision; its subject is a reference, or the order itself. */
@@ -60,19 +43,6 @@ export interface DeliveryDetail {
   readonly givenUpAt: string | null;
 }
 
-export interface OrderDetail {
-  readonly id: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly receivedAt: string;
-  readonly updatedAt: string;
-  readonly entries: readonly EntryDetail[];
-  readonly rejections: readonly Rejection[];
-  readonly deliveries: readonly DeliveryDetail[];
-  /** The decisions of people and callers about it, oldest first. */
-  readonly audit: readonly AuditDetail[];
-}
-
 /** So many rejections and decisions of one order are shown. */
 const shownOfOrder = 1000;
 
@@ -82,7 +52,7 @@ type ShownRow = ActingRow & {
   readonly recheck_since_ms: number | null;
   readonly recheck_problem: string | null;
 };
-type FoundOrder = Pick<OrderDetail, 'id' | 'source' | 'orderId'>;
+type FoundOrder = { readonly id: number } & Readonly<Record<'source' | 'orderId', string>>;
 
 const selectOfId = statementOf<[string], FoundOrder>(
   `${everySource} SELECT r.id, r.source, r.order_id AS orderId FROM sources s
@@ -97,7 +67,7 @@ const selectOfEntry = columnOf<[string], number>(
 const selectVersions = statementOf<[string], { id: number; version: number }>(
   'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
 );
-const selectOrder = statementOf<[number], FoundOrder & Pick<OrderDetail, 'receivedAt' | 'updatedAt'>>(
+const selectOrder = statementOf<[number], FoundOrder & Readonly<Record<'receivedAt' | 'updatedAt', string>>>(
   `SELECT id, source, order_id AS orderId, ${isoOf('received_at_ms')} AS receivedAt, ${isoOf('updated_at_ms')} AS updatedAt
    FROM requests WHERE id = ?`,
 );
@@ -107,8 +77,10 @@ const selectEntries = statementOf<[number], ShownRow>(
    LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
    WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
 );
-const selectAttempts = statementOf<[number], Stored<AttemptDetail>>(
-  `SELECT ${attemptColumns} FROM attempts a WHERE a.entry_id = ? ORDER BY a.number`,
+const selectAttempts = statementOf<[number], Omit<AttemptDetail, 'sent'> & { readonly sent: number | null }>(
+  `SELECT number, purpose, key_name AS keyName, ${isoOf('opened_at_ms')} AS openedAt, ${isoOf('closed_at_ms')} AS closedAt, sent,
+     outcome, http_status AS httpStatus, error_code AS errorCode, error_message AS errorMessage, duration_ms AS durationMs
+   FROM attempts WHERE entry_id = ? ORDER BY number`,
 );
 const selectRejections = statementOf<[string, string], Rejection>(
   `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownOfOrder}`,
@@ -158,27 +130,41 @@ function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
 }
 
 /** Whether the entry waits until its order was read again from the shop. */
-function recheckOf(row: ShownRow): EntryDetail['awaitsRecheck'] {
+function recheckOf(row: ShownRow): AwaitedRecheck | null {
   const { state, recheck_since_ms: sinceMs, recheck_problem: problem } = row;
   if (sinceMs === null || row.due_before_recheck_ms === null) return null;
   return state === 'pending' || state === 'waiting' ? { since: isoTime(sinceMs), problem } : null;
 }
 
-function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): EntryDetail {
+function readAttempts(database: Sqlite, entryId: number): readonly AttemptDetail[] {
+  const rows = selectAttempts(database).all(entryId);
+  return rows.map((row) => ({ ...row, sent: row.sent === null ? null : row.sent === 1 }));
+}
+
+/** An entry, as people see it. */
+export type EntryDetail = Readonly<ReturnType<typeof entryFrom>>;
+
+function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
   const product = productScope(row);
   const awaitsRecheck = recheckOf(row);
   return {
     reference: row.reference,
     lineId: row.shop_line_id,
     operation: row.operation,
+    /** The purchase in words, for example `2 x steam-10 in USD`. */
     asked: orderedText(row),
     ...actionSubjectOf(database, row),
+    /** An attempt may have been processed, and nothing has settled it yet. */
     outcomeUnknown: row.outcome_unknown === 1,
     nextAttemptAt: dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
+    /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
     awaitsRecheck,
+    /** The pauses that keep its next call from being made. */
     pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({ scope, reason, since: isoTime(sinceMs) })),
+    /** The product that it buys, as a scope; null for a cancel. */
     product,
+    /** How many entries of its product have an unknown outcome, itself included. */
     unknownOfProduct: product === null ? 0 : (context.unknown.get(product)?.unknown ?? 0),
     orderNumber: row.order_number,
     cost: row.cost,
@@ -187,26 +173,31 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): Entr
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
     unitCount: row.unit_count,
+    /** When its units were shredded; null: they are there, or there are none. */
     shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),
-    attempts: selectAttempts(database).all(row.id).map(attemptFrom),
+    attempts: readAttempts(database, row.id),
   };
 }
 
+export type OrderDetail = Readonly<ReturnType<typeof readOrderDetail>>;
+
 /** Everything about one order: its entries with every attempt, its rejections, its deliveries and its audit entries. */
-function readOrderDetail(database: Sqlite, requestId: number): OrderDetail {
+function readOrderDetail(database: Sqlite, requestId: number) {
   const order = selectOrder(database).get(requestId);
   assert(order !== undefined, `request ${requestId} exists`);
   const { source, orderId } = order;
   const entries = selectEntries(database).all(requestId);
   const context = readEntryContext(database);
   const subjects = [`${source}/${orderId}`, ...entries.map((row) => row.reference)];
-  const deliveries = selectDeliveries(database).all(source, orderId);
   return {
     ...order,
     entries: entries.map((row) => entryFrom(database, row, context)),
     rejections: selectRejections(database).all(source, orderId),
+    /** The decisions of people and callers about it, oldest first. */
     audit: selectAudit(database).all(JSON.stringify(subjects)),
-    deliveries: deliveries.map((delivery) => ({ ...delivery, done: delivery.done === 1 })),
+    deliveries: selectDeliveries(database)
+      .all(source, orderId)
+      .map((delivery): DeliveryDetail => ({ ...delivery, done: delivery.done === 1 })),
   };
 }
 

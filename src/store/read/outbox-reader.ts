@@ -13,7 +13,6 @@ import { readAttention, readAttentionCounts, readAttentionPage } from './attenti
 import { readAuditLog } from './audit-log.ts';
 import { readBacklog, readCounts } from './backlog.ts';
 import { findForBulk } from './bulk-entries.ts';
-import { readCallLog } from './call-log.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
@@ -39,7 +38,6 @@ export class OutboxReader {
   readonly attentionPage = this.#bind(readAttentionPage);
   readonly attentionCounts = this.#bind(readAttentionCounts);
   readonly auditLog = this.#bind(readAuditLog);
-  readonly callLog = this.#bind(readCallLog);
 
   readonly resultFile = this.#bind(resultFileOf);
   readonly resultVersions = this.#bind(readResultVersions);

@@ -1,5 +1,4 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { Sqlite } from '../sqlite/database.ts';
 
 /** Where a page of a list begins, and how long it is. */
 export interface PageRequest {
@@ -21,33 +20,19 @@ export const largestPage = 1000;
 /** So many rows are read for a page: one more than it shows, to know whether there is another. */
 export const rowsToRead = ({ limit }: PageRequest): number => Math.min(Math.max(1, limit), largestPage) + 1;
 
-interface PageParts<Stored, Row> {
-  /** The values by which the list is ordered. */
-  readonly keyOf: (row: Stored) => readonly (number | string)[];
-  readonly rowOf: (row: Stored) => Row;
-}
-
-/** The page out of the rows that were read for it. */
+/**
+ * The page out of the rows that were read for it.
+ * @param parts `keyOf`: the values by which the list is ordered
+ */
 export function pageOf<Stored, Row>(
   stored: readonly Stored[],
   page: PageRequest,
-  parts: PageParts<Stored, Row>,
+  parts: { keyOf: (row: Stored) => readonly (number | string)[]; rowOf: (row: Stored) => Row },
 ): Page<Row> {
   const shown = stored.slice(0, rowsToRead(page) - 1);
   const last = shown.at(-1);
   const next = stored.length > shown.length && last !== undefined ? parts.keyOf(last).join('.') : null;
   return { rows: shown.map(parts.rowOf), next };
-}
-
-/** A page of a list that a filter makes. The statement has the parameter `limit`. */
-export function readPage<Stored, Row>(
-  database: Sqlite,
-  [sql, values]: readonly [sql: string, values: object],
-  page: PageRequest,
-  parts: PageParts<Stored, Row>,
-): Page<Row> {
-  const rows = database.prepare<[object], Stored>(sql).all({ ...values, limit: rowsToRead(page) });
-  return pageOf(rows, page, parts);
 }
 
 /** The text has only the conditions that are asked for: then SQLite uses the index of them. */

@@ -5,30 +5,7 @@ import { readLane } from '../submission/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isoOf } from '../sqlite/rows.ts';
 import { readPauses } from '../submission/pauses.ts';
-import { countOf, holdUp, pauseEffects, readSendCounts, type PauseEffect } from './pause-effects.ts';
-
-/** The facts that decide when entries are sent, as far as the outbox knows them. */
-export interface QueueFacts {
-  readonly pauses: readonly PauseEffect[];
-  /** Lanes with pending entries; those of a paused scope are left out. */
-  readonly lanes: readonly { readonly source: string; readonly lane: string; readonly count: number }[];
-  /** Everything that is to be sent, now or later. */
-  readonly toSend: {
-    readonly count: number;
-    /** How many of them belong to a paused scope. */
-    readonly paused: number;
-    /** How many of the others wait for their time. */
-    readonly waiting: number;
-  };
-  readonly outcomeUnknown: number;
-  /** Entries with an unknown outcome that are to be sent again: they come first. */
-  readonly unknownOutcomeSends: number;
-  readonly callsInFlight: number;
-  /** When the API last answered 429, by the name of the key. */
-  readonly rateLimitedAtMs: Readonly<Record<string, number>>;
-  /** Free space on the disk of the outbox. */
-  readonly freeBytes: number;
-}
+import { countOf, holdUp, pauseEffects, readSendCounts } from './pause-effects.ts';
 
 export interface QueuedEntry {
   readonly reference: string;
@@ -51,7 +28,7 @@ export interface QueuedEntry {
   readonly awaitsRecheck: AwaitedRecheck | null;
 }
 
-const selectCounts = statementOf<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
+const selectCounts = statementOf<[], { callsInFlight: number; outcomeUnknown: number }>(
   `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
      (SELECT count(*) FROM entries WHERE state = 'unknown')
         + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown`,
@@ -60,7 +37,13 @@ const selectRateLimited = statementOf<[], { keyName: string; atMs: number }>(
   'SELECT key_name AS keyName, rate_limited_at_ms AS atMs FROM wholesale_keys WHERE rate_limited_at_ms IS NOT NULL',
 );
 
-export function readQueueFacts(database: Sqlite, freeBytes: number): QueueFacts {
+export type QueueFacts = Readonly<ReturnType<typeof readQueueFacts>>;
+
+/**
+ * The facts that decide when entries are sent, as far as the outbox knows them.
+ * @param freeBytes on the disk of the outbox
+ */
+export function readQueueFacts(database: Sqlite, freeBytes: number) {
   const groups = readSendCounts(database);
   const pauses = readPauses(database);
   const isPaused = holdUp(pauses);
@@ -71,10 +54,14 @@ export function readQueueFacts(database: Sqlite, freeBytes: number): QueueFacts 
   const rateLimited = selectRateLimited(database).all();
   return {
     pauses: pauses.length === 0 ? [] : pauseEffects(database, pauses, groups),
+    /** Lanes with pending entries; those of a paused scope are left out. */
     lanes: pending.map(({ lane, count }) => ({ source: readLane(lane).source, lane, count })),
+    /** Everything that is to be sent: how many belong to a paused scope, and how many of the others wait for their time. */
     toSend: { count: countOf(groups), paused: countOf(groups) - countOf(allowed), waiting: countOf(waiting) },
+    /** Entries with an unknown outcome that are to be sent again: they come first. */
     unknownOutcomeSends: countOf(unknown),
     ...counts,
+    /** When the API last answered 429, by the name of the key. */
     rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
     freeBytes,
   };

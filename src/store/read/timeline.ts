@@ -112,10 +112,9 @@ SELECT d.given_up_at_ms, 10, d.place, 'given_up', d.sink, NULL, NULL, NULL, NULL
 FROM (SELECT *, row_number() OVER (ORDER BY sink) AS place FROM deliveries WHERE request_id = :requestId) d WHERE d.given_up_at_ms IS NOT NULL`;
 
 /** The work is that of one order: its own rows are found by its id, and sorted. */
-export const timelineSql = `SELECT * FROM (${eventsSql}) WHERE (atMs, rank, id) > (:afterMs, :afterRank, :afterId)
-  ORDER BY atMs, rank, id LIMIT :limit`;
-
-const selectEvents = statementOf<Record<string, unknown>, Row>(timelineSql);
+export const selectEvents = statementOf<Record<string, unknown>, Row>(
+  `SELECT * FROM (${eventsSql}) WHERE (atMs, rank, id) > (:afterMs, :afterRank, :afterId) ORDER BY atMs, rank, id LIMIT :limit`,
+);
 const selectScopes = statementOf<[number], ScopeRow>(
   `SELECT e.operation, e.variant, e.plan, e.currency, min(e.created_at_ms) AS fromMs,
      max(coalesce(e.settled_at_ms, ${Number.MAX_SAFE_INTEGER})) AS untilMs

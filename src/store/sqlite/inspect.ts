@@ -6,26 +6,12 @@ import { wrongCounts } from './entry-counts.ts';
 import { readMeta } from './meta.ts';
 import { checkSchema, migrations, schemaVersion } from './schema.ts';
 
-/** What `order-sync db check` finds. */
-interface DatabaseInspection {
-  /** Damage that SQLite finds in the file, rows that refer to a missing row, and wrong counts; empty when it is sound. */
-  readonly problems: readonly string[];
-  readonly schemaVersion: number;
-  /** The newest schema that this program knows. The next `run` brings an older database up to date. */
-  readonly newestSchema: number;
-  readonly sqliteVersion: string;
-  /** The upstream that the database is stamped with; null before the first run. */
-  readonly upstream: string | null;
-  /** The fingerprint of instance, prefix and reference secret that it is stamped with; null before the first run. */
-  readonly namespace: string | null;
-}
-
 /**
  * Reads a whole database and checks it, also while a worker runs.
  * @param isQuick whether the contents of the indexes are not compared with their tables, which takes most of the time
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
  */
-export function inspectDatabase(path: string, isQuick = false): DatabaseInspection {
+export function inspectDatabase(path: string, isQuick = false) {
   const database = openReadOnly(path);
   try {
     const integrity = database
@@ -37,13 +23,14 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
       .all()
       .map(({ table, rowid, parent }) => `${table} row ${rowid} refers to a missing row of ${parent}`);
     return {
-      // An older database may keep no counts.
+      /** Damage in the file, rows that refer to a missing row, and wrong counts. An older database may keep no counts. */
       problems: [
         ...integrity.filter((line) => line !== 'ok'),
         ...dangling,
         ...(checkSchema(database) === 'current' ? wrongCounts(database) : []),
       ],
       schemaVersion: schemaVersion(database),
+      /** The newest schema that this program knows. The next `run` brings an older database up to date. */
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
       ...stampOf(database),
@@ -66,8 +53,8 @@ export function upstreamOf(path: string): string | null {
   }
 }
 
-/** Before its first run, a database may have no table yet. */
-function stampOf(database: Sqlite): Pick<DatabaseInspection, 'upstream' | 'namespace'> {
+/** The upstream, and the fingerprint of instance, prefix and reference secret; null before the first run. */
+function stampOf(database: Sqlite): { readonly upstream: string | null; readonly namespace: string | null } {
   if (schemaVersion(database) === 0) return { upstream: null, namespace: null };
   return { upstream: readMeta(database, 'upstream') ?? null, namespace: readMeta(database, 'namespace') ?? null };
 }

@@ -2,7 +2,6 @@ import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
-import type { Unit } from '../../core/answers/order-answer.ts';
 import { columnOf, statementOf } from './database.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -75,40 +74,16 @@ export function recoveryStageNumber(stage: RecoveryStage): number {
   return recoveryStages.indexOf(stage);
 }
 
-type SharedField = 'id' | 'generation' | 'part' | 'state' | 'attempts' | 'tries' | 'absences';
-
-/** An entry as the submission sees it. */
-export interface Entry extends ReferencedPurchase, Pick<EntryRow, SharedField> {
-  readonly rules: OrderRules;
-  /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
-  readonly knownLimit: number | null;
-  readonly notAfterMs: number | null;
-  readonly nextStep: 'send' | 'lookup';
-  readonly outcomeUnknown: boolean;
-  readonly settlementDelayEndMs: number | null;
-  /** The same end, on the monotonic clock of this run of the machine. */
-  readonly settlementDelayEndMono: number | null;
-  readonly recoveryStage: RecoveryStage;
-  readonly firstSentAtMs: number | null;
-  readonly keyName: string | null;
-  readonly orderNumber: string | null;
-  /** The units that its answers delivered so far. */
-  readonly units: readonly Unit[];
-  readonly outcomeRow: string | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly errorBuffered: boolean;
-  readonly createdAtMs: number;
-}
-
 /** All entries of a line, also those that were replaced. */
 export const selectEntriesOfLine = statementOf<[lineId: number], EntryRow>(
   'SELECT * FROM entries WHERE line_id = ? ORDER BY id',
 );
 const findLimit = columnOf<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?');
 
-/** An entry as the submission sees it, with its units opened. */
-export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>, row: EntryRow): Entry {
+/** An entry as the submission sees it. */
+export type Entry = Readonly<ReturnType<typeof entryOf>>;
+
+export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>, row: EntryRow) {
   return {
     ...purchaseOf(row),
     id: row.id,
@@ -116,12 +91,14 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     generation: row.generation,
     part: row.part,
     rules: rulesFrom(row.rules),
+    /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
     knownLimit: row.variant === null ? null : (findLimit(database).get(row.variant) ?? null),
     notAfterMs: row.not_after_ms,
     state: row.state,
     nextStep: row.next_step,
     outcomeUnknown: row.outcome_unknown === 1,
     settlementDelayEndMs: row.settlement_delay_end_ms,
+    /** The same end, on the monotonic clock of this run of the machine. */
     settlementDelayEndMono: row.settlement_delay_end_mono,
     recoveryStage: recoveryStageFrom(row.recovery_stage),
     attempts: row.attempts,
@@ -130,6 +107,7 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     firstSentAtMs: row.first_sent_at_ms,
     keyName: row.key_name,
     orderNumber: row.order_number,
+    /** The units that its answers delivered so far. */
     units: units.known(row),
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,

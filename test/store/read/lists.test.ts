@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../../src/store/read/audit-log.ts';
 import type { DeliveryFilter } from '../../../src/store/read/delivery-list.ts';
 import type { Page, PageRequest } from '../../../src/store/read/page.ts';
-import { outOfStock } from '../../support/operator.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
 const sinks = ['callback:a.example', 'folder'];
@@ -65,28 +64,6 @@ describe('the audit log', () => {
       await outbox.store.operator.pauseScope({ scope, actor: 'cli:anna', reason: 'same', nowMs: 9000 });
     }
     expect(read({ sinceMs: 9000 })).toEqual(['variant:c same', 'variant:b same', 'variant:a same']);
-  });
-});
-
-describe('the log of calls', () => {
-  it('has the last call first, and can be read by outcome and by time', async () => {
-    for (const [index, settlement] of [fulfilled, outOfStock, fulfilled].entries())
-      await settle(String(index), settlement, 1000 * (index + 1));
-    const orders = (filter: { outcome?: string; untilMs?: number }): readonly string[] =>
-      inPages((page) => outbox.store.read.callLog(filter, page)).map(({ orderId }) => orderId);
-    expect(orders({})).toEqual(['2', '1', '0']);
-    expect(orders({ outcome: 'accepted' })).toEqual(['2', '0']);
-    expect(orders({ outcome: 'accepted', untilMs: 3000 })).toEqual(['0']);
-    expect(orders({ untilMs: 3000 })).toEqual(['1', '0']);
-    expect(orders({ untilMs: 500 })).toEqual([]);
-    const [last] = outbox.store.read.callLog({}, { limit: 1 }).rows;
-    expect(last).toMatchObject({
-      source: 'shop1',
-      purpose: 'submit',
-      outcome: 'accepted',
-      sent: true,
-      durationMs: 500,
-    });
   });
 });
 

@@ -71,7 +71,7 @@ describe('the statistics of an hour', () => {
         hour: '2026-11-22T00:00:00.000Z',
         received: 1,
         settled: { ...none, fulfilled: 1 },
-        latency: { medianMs: expect.closeTo(500, -2), p95Ms: expect.closeTo(500, -2) },
+        latency: { p95Ms: expect.closeTo(500, -2) },
         calls: { submit: 2, lookup: 0 },
       },
       { hour: '2026-11-22T01:00:00.000Z', ...nothingElse },
@@ -102,28 +102,17 @@ describe('the statistics of an hour', () => {
     expect(hoursOf(day, day + hour)[0]?.received).toBe(3);
   });
 
-  it('tell the median and the 95th percentile of the time to a fulfilled order to 10 %', async () => {
+  it('tell the 95th percentile of the time to a fulfilled order to 10 %', async () => {
     const times = Array.from({ length: 40 }, (_, index) => Math.round(300 * 1.25 ** index));
     for (const tookMs of times.toReversed()) await settle(fulfilled, day + hour - tookMs, tookMs);
     const [first] = hoursOf(day + hour, day + hour + 1);
-    // 20 and 38 of the 40 are at most so long.
-    for (const [found, exact] of [
-      [first?.latency?.medianMs, times[19]],
-      [first?.latency?.p95Ms, times[37]],
-    ] as const) {
-      expect(Math.abs((found ?? 0) / (exact ?? 0) - 1)).toBeLessThan(0.1);
-    }
-  });
-
-  it('are read for 14 days at most, and for a period that ends after it begins', () => {
-    expect(hoursOf(day, day + 14 * 24 * hour)).toHaveLength(336);
-    expect(() => hoursOf(day, day + 14 * 24 * hour + 1)).toThrow(/337 parts/);
-    expect(() => hoursOf(day, day)).toThrow(/0 parts/);
+    // 38 of the 40 are at most so long.
+    expect(Math.abs((first?.latency?.p95Ms ?? 0) / (times[37] ?? 0) - 1)).toBeLessThan(0.1);
   });
 
   it('are the same when a call ends after the clock was set back behind the intake', async () => {
     await settle(fulfilled, day + hour, -2 * hour);
-    expect(hoursOf(day - hour, day)[0]?.latency?.medianMs).toBeLessThan(110);
+    expect(hoursOf(day - hour, day)[0]?.latency?.p95Ms).toBeLessThan(110);
   });
 
   it('count nothing twice: a result that is read again, an entry that is settled again by a person', async () => {
@@ -208,6 +197,5 @@ describe('the calls of a minute', () => {
       { minute: '2026-11-22T00:01:00.000Z', submit: 1, lookup: 0 },
       { minute: '2026-11-22T00:02:00.000Z', submit: 0, lookup: 1 },
     ]);
-    expect(() => outbox.store.read.minuteCalls({ fromMs: day, untilMs: day + 361 * 60_000 })).toThrow(/361 parts/);
   });
 });

@@ -17,7 +17,6 @@ export interface AlertRow extends Pick<Attention, 'kind' | 'id' | 'source' | 'or
   readonly sinceMs: number;
 }
 
-/** A post to an alert endpoint. */
 interface Told {
   readonly conditions: readonly AlertCondition[];
   readonly nextAtMs: number;
@@ -43,7 +42,6 @@ const keepOnly = ['alerts_told', 'alert_endpoints'].map((table) =>
   statementOf<[string], never>(`DELETE FROM ${table} WHERE endpoint NOT IN (SELECT value FROM json_each(?))`),
 );
 
-/** The posts to the alert endpoints. */
 export class Alerts extends OutboxSteps {
   /** The rows of the attention list, those that matter most before the others; `complete`: there are no more. */
   async rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {

@@ -26,11 +26,9 @@ export interface AcceptedLine {
   readonly lineId: string;
   /** The reference of the line; in a conflict, that of the content that was accepted first. */
   readonly reference: string;
-  /** In a conflict: the differences. */
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
 
-/** The outcome of a line of a batch. */
 interface TakenLine {
   readonly accepted: AcceptedLine;
   readonly request: Request;
@@ -60,7 +58,7 @@ const countFile = statementOf<Record<AcceptedLine['status'] | 'rejected', number
 
 /**
  * Accepts each line of a batch by itself, and records the lines that could not be read. A known line is compared with what was
- * accepted first: in a conflict, nothing is bought for the new one. Called inside a transaction.
+ * accepted first: in a conflict, nothing is bought for the new one.
  */
 export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly AcceptedLine[] {
   const { nowMs, fileId, delimiter = null, rejections } = batch;
@@ -102,7 +100,6 @@ function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: Int
   return { accepted, request, row, line: known.id, isRepeat: accepted.status === 'known' && !isOfThisFile };
 }
 
-/** Compares a line with the known one of the same id, and records a conflict. */
 function compareLine(
   database: Sqlite,
   line: IntakeBatch['lines'][number],

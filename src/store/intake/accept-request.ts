@@ -39,7 +39,6 @@ export interface OrderConflict {
   }[];
 }
 
-/** The lines of one order. */
 type Order = readonly [AcceptableLine, ...AcceptableLine[]];
 
 interface KnownLine extends Purchase {
@@ -58,7 +57,7 @@ const selectLines = statementOf<[number], KnownLine>(
 /**
  * Accepts a request whole or not at all, for callers that get the answer at once and can correct what they sent. A known
  * order must come with exactly the lines that were accepted: a caller that numbers its lines anew when it tries again
- * would otherwise buy them again. Called inside a transaction.
+ * would otherwise buy them again.
  */
 export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): RequestOutcome {
   const orders = ordersOf(lines).map((order) => ({ order, known: knownLines(outbox.database, order[0]) }));

@@ -65,7 +65,6 @@ export class OrderFiles extends OutboxSteps {
 
   readonly #archived = this.#change(archive, 'is archived after it was ingested');
 
-  /** The file was moved to the archive. */
   async archive(id: string): Promise<void> {
     await this.#archived({ id });
   }

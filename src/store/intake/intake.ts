@@ -19,7 +19,6 @@ type CancelUnsentRequest = AuditedRequest & { readonly source: string; readonly 
 
 type CancelUnsentResult =
   | { readonly kind: 'not_found' }
-  /** `cancelled` counts the entries that this call cancelled. */
   | { readonly kind: 'cancelled'; readonly requestId: number; readonly cancelled: number }
   | {
       readonly kind: 'refused';

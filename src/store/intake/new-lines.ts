@@ -10,12 +10,6 @@ import { laneOf } from '../submission/lanes.ts';
 import { correctRejections, type Arrival } from './rejections.ts';
 import { countReceived, requestOf, type Request } from './requests.ts';
 
-/** The ids of what was inserted for a line. */
-interface InsertedLine {
-  readonly line: number;
-  readonly reference: string;
-}
-
 const insertLineRow = statementOf<unknown[], never>(
   `INSERT INTO lines (request_id, line_id, ${purchaseColumns}, not_after_ms, extra, fingerprint, file_id, received_at_ms)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -25,16 +19,13 @@ const insertEntryRow = statementOf<unknown[], never>(
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
 );
 
-/**
- * Inserts a line of a request with its entry, which is to be bought under a reference. The database refuses a line that is
- * known. Called inside a transaction.
- */
+/** Inserts a line of a request with its entry, to be bought under a reference. The database refuses a known line. */
 export function insertLine(
   outbox: Outbox,
   line: AcceptableLine,
   { requestId, isNew, newMetadata }: Request,
   arrival: Arrival,
-): InsertedLine {
+): { readonly line: number; readonly reference: string } {
   const { database, namespace, requireSpace } = outbox;
   const { nowMs, fileId } = arrival;
   // For a new order this was asked already.
@@ -56,7 +47,7 @@ export function insertLine(
   return { line: lineRowId, reference };
 }
 
-/** Inserts lines of one order, none of which is known; their references in the same order. Called inside a transaction. */
+/** Inserts lines of one order, none of which is known; their references in the same order. */
 export function insertLines(
   outbox: Outbox,
   lines: readonly [AcceptableLine, ...AcceptableLine[]],

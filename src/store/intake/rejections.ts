@@ -62,13 +62,13 @@ const correctByProduct = statementOf<Line & Arrival & { product: string | null; 
      WHERE place = 1)`,
 );
 
-/** Returns whether it is new: a file that is read again brings its rejections again. Called inside a transaction. */
+/** Returns whether it is new: a file that is read again brings its rejections again. */
 export function recordRejection(database: Sqlite, rejection: NewRejection, { nowMs, fileId }: Arrival): boolean {
   const { product = null } = rejection;
   return insert(database).run({ ...rejection, product, fileId, nowMs }).changes === 1;
 }
 
-/** Records a rejection, and reports it to the shop. Returns whether it is new. Called inside a transaction. */
+/** Records a rejection, and reports it to the shop. Returns whether it is new. */
 export function reject(
   outbox: Outbox,
   rejection: NewRejection,
@@ -89,7 +89,7 @@ export function reject(
 /**
  * A line of an order was accepted for the first time, which corrects the earlier rejection of its id. A line whose id
  * could not be read, or was that of another line, is corrected by a new line of the same product from a later file; if
- * its product could not be read either, by any new line. One new line corrects one line of a file. Called inside a transaction.
+ * its product could not be read either, by any new line. One new line corrects one line of a file.
  */
 export function correctRejections(database: Sqlite, line: AcceptableLine, arrival: Arrival): void {
   const { source, orderId, lineId } = line;

@@ -31,8 +31,7 @@ const addReceived = statementOf<[number, number], never>(
 );
 
 /**
- * The request of an order, which is inserted where it is new. Most are new, so they are not looked for before. Called inside
- * a transaction.
+ * The request of an order, which is inserted where it is new. Most are new, so they are not looked for before.
  * @throws OrderSyncError DISK_FULL for a new one, where the reserve of the disk is used up
  */
 export function requestOf(
@@ -53,7 +52,7 @@ export function requestOf(
   return { requestId, isNew: false, newMetadata: isAdopted ? metadata : null };
 }
 
-/** Counts the new ones of some requests for the hourly statistics. Called inside a transaction. */
+/** Counts the new ones of some requests for the hourly statistics. */
 export function countReceived(database: Sqlite, requests: readonly Request[], nowMs: number): void {
   const received = requests.filter(({ isNew }) => isNew).length;
   // One statement for all: for each of them, it was a third of what taking in an order costs.

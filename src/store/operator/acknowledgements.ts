@@ -30,7 +30,6 @@ const updates = new Map([
   ],
 ]);
 
-/** Ends rows of the attention list. Called inside a transaction. */
 export function acknowledge({ database }: Outbox, request: AcknowledgeRequest): Acknowledged {
   const { which } = request;
   const found = readSomeAttention(database, acknowledgedAtOnce, {
@@ -52,7 +51,6 @@ function endRow(database: Sqlite, row: Attention, request: AcknowledgeRequest): 
   const update = updates.get(table);
   assert(update !== undefined, `${id} is of a kind that can be acknowledged`);
   assert(update(database).run({ key, nowMs: request.nowMs }).changes === 1, `${id} is one row`);
-  // The decisions about an order are found by its id.
   const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
   const detail = { id, kind, code, line_id: lineId, since };
   recordAudit(database, { ...request, action: 'acknowledge', subject, detail });

@@ -33,7 +33,6 @@ export interface EntryCommandResult {
   readonly reference: string;
   readonly before: EntryState;
   readonly after: EntryState;
-  /** The reference of the replacement, when the entry was re-ordered. */
   readonly newReference: string | null;
 }
 
@@ -54,10 +53,7 @@ const findOtherPart = columnOf<[number, number], number>(
 );
 const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
 
-/**
- * Reads, judges, writes and records the decision of a person about an entry. Called inside a transaction. A refusal leaves
- * everything as it was.
- */
+/** Reads, judges, writes and records the decision of a person about an entry. A refusal leaves everything as it was. */
 export function actOnEntry(
   outbox: Outbox,
   command: EntryCommand & { readonly inBulk?: BulkFilter },
@@ -100,10 +96,7 @@ export function actOnEntry(
   return { reference, before: row.state, after: move.state, newReference };
 }
 
-/**
- * Acts on one entry after the other. A refusal changes nothing, so the other entries continue; any other error ends the
- * step. Called inside a transaction.
- */
+/** Acts on one entry after the other: after a refusal the others continue, and any other error ends the step. */
 export function actInBulk(outbox: Outbox, { references, order, which, ...command }: BulkCommand): BulkResult {
   const fitting = stillFitting(outbox.database, order, which, references);
   const changed: string[] = [];
@@ -149,7 +142,6 @@ function rememberEsims(database: Sqlite, row: EntryRow, iccids: readonly string[
   }
 }
 
-/** The eSIMs among the units of an order. */
 function iccidsOf(row: EntryRow, units: readonly Unit[] | null): readonly string[] {
   if (row.operation !== 'esim_order') return [];
   return (units ?? []).flatMap(({ iccid }) => iccid ?? []);
@@ -180,7 +172,6 @@ function auditedResolution({ as, note, iccids = [], units }: Extract<EntryAction
   return { as, note, iccids, units_entered: units?.length ?? null };
 }
 
-/** The fields of an entry that the audit log keeps, before and after a command. */
 function auditedFields(row: EntryRow): Record<string, unknown> {
   return {
     state: row.state,

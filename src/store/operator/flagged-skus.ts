@@ -25,7 +25,6 @@ const findReference = columnOf<[source: string, orderId: string, lineId: string]
    WHERE r.source = ? AND r.order_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
 );
 
-/** Orders a line of a shop that was flagged because of its SKU. Called inside a transaction. */
 export function takeFlagged(outbox: Outbox, { id, line, actor, reason, nowMs }: TakeFlaggedRequest): AcceptedLine {
   const { database } = outbox;
   const flag = readFlaggedSku(database, id);
@@ -77,7 +76,6 @@ function linesLeft({ linesLeft: text }: FlaggedSku): readonly KeptLine[] {
   return Object.entries(left).map(([lineId, remaining]) => ({ lineId, remaining }));
 }
 
-/** Written by this program alone. */
 function keptLines({ keptOrder }: FlaggedSku): readonly LineOfKeptOrder[] {
   if (keptOrder === null) return [];
   const order: { lines: readonly LineOfKeptOrder[] } = JSON.parse(keptOrder);

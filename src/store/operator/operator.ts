@@ -32,10 +32,7 @@ export class Operator extends OutboxSteps {
   /** Ends rows of the attention list in which nothing is open any more: those with these ids, or the next that a filter finds. */
   readonly acknowledge = this.#decision(acknowledge);
 
-  /**
-   * Has results delivered again, some in one step. Nothing is bought.
-   * @returns how many are due now, and where the next step continues; null: there is none
-   */
+  /** Has results delivered again, some in one step: how many are due now, and where the next step continues. */
   readonly redeliver = this.#decision(
     (outbox, request: AuditedRequest & { readonly which: Redelivery; readonly afterId: number }) => {
       const { which, afterId, nowMs } = request;
@@ -65,7 +62,6 @@ export class Operator extends OutboxSteps {
     beginAfterLoss(this.database, request);
   }
 
-  /** Checks what is asked, and does it in one transaction. */
   #decision<Request extends AuditedRequest, Result>(decide: (outbox: Outbox, request: Request) => Result) {
     return this.step((outbox, given: Request) => decide(outbox, checkedAuditedRequest(given)));
   }

@@ -39,7 +39,6 @@ export interface Attention {
   readonly code: string;
   readonly message: string | null;
   readonly since: string;
-  /** The paused scope. */
   readonly scope: string | null;
   readonly holdsUp: string;
   readonly whatToDo: string;
@@ -72,7 +71,6 @@ export function readAttention(database: Sqlite, limit: number, filter: Attention
   return select(database, limit, filter, ordered);
 }
 
-/** The same, a page at a time. */
 export function readAttentionPage(database: Sqlite, filter: AttentionFilter, page: PageRequest): Page<Attention> {
   const after = page.after === undefined ? undefined : placeFrom(page.after);
   const rows = select(database, rowsToRead(page), { ...filter, after }, ordered);
@@ -84,7 +82,6 @@ export function placeOf({ kind, canAcknowledge, since, id }: Attention): string 
   return Buffer.from([Number(kind === 'waiting'), Number(canAcknowledge), since, id].join(' ')).toString('base64url');
 }
 
-/** The values as JSON. */
 function placeFrom(after: string): string {
   const text = Buffer.from(after, 'base64url').toString();
   const [whole, isWaiting, canAcknowledge, since, id] = /^([01]) ([01]) (\S+) (.+)$/s.exec(text) ?? [];

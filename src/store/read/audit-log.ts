@@ -21,7 +21,6 @@ export interface AuditFilter {
   readonly action?: string | undefined;
   readonly subject?: string | undefined;
   readonly sinceMs?: number | undefined;
-  /** The end is not included. */
   readonly untilMs?: number | undefined;
 }
 
@@ -42,7 +41,6 @@ export function auditLogSql(
      ${where} ORDER BY at_ms DESC, id DESC LIMIT :limit`;
 }
 
-/** The audit log, newest first. */
 export function readAuditLog(database: Sqlite, filter: AuditFilter, page: PageRequest): Page<AuditEntry> {
   const [afterMs, afterId] = page.after === undefined ? [] : numbersOf(page.after, 2);
   const rows = database

@@ -4,7 +4,6 @@ import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import { readStateCounts } from '../sqlite/entry-counts.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 
-/** The open work of the worker. */
 export interface Backlog {
   readonly open: number;
   /** When the oldest of them came in; null: there is none. */
@@ -25,7 +24,6 @@ const selectOldest = openStates.map((state) =>
   ),
 );
 
-/** How many entries are in each state. */
 export function readCounts(database: Sqlite): Readonly<Record<EntryState, number>> {
   const counts = zeroCounts();
   for (const { state, count } of readStateCounts(database)) counts[state] = count;

@@ -6,9 +6,7 @@ import { whereOf } from './page.ts';
 /** The entries of one state that a filter finds. */
 export interface FoundEntries {
   readonly state: EntryState;
-  /** How many there are, at most as many as are counted. */
   readonly count: number;
-  /** The first of them. */
   readonly references: readonly string[];
 }
 
@@ -53,7 +51,6 @@ export function findForBulk(
   });
 }
 
-/** The references that fit the filter now. */
 export function stillFitting(
   database: Sqlite,
   action: BulkAction,

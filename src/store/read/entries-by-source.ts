@@ -8,7 +8,6 @@ export const everySource = `WITH RECURSIVE sources (source) AS (
 
 const selectSources = columnOf<[], string>(`${everySource} SELECT source FROM sources WHERE source IS NOT NULL`);
 
-/** The sources that have orders. They are few. */
 export function readSources(database: Sqlite): readonly string[] {
   return selectSources(database).all();
 }

@@ -20,11 +20,9 @@ export interface QueuedEntry {
   readonly reviewReason: string | null;
   /** How many of its own lane come before it. */
   readonly before: number;
-  /** The references of the entries that replace it. */
   readonly replacedBy: readonly string[];
   /** An earlier entry for the same eSIM that must be settled first. */
   readonly blockedBy: string | null;
-  /** Null: it does not wait for that. */
   readonly awaitsRecheck: AwaitedRecheck | null;
 }
 

@@ -117,7 +117,6 @@ export function readSpending(database: Sqlite, period: Period) {
     return {
       day,
       currency,
-      /** How many orders were charged. */
       orders: Number(sum('bought')),
       /** What the API charged, as a decimal number. */
       spent: decimal(sum('spent')),

@@ -18,9 +18,7 @@ export type TimelineKind =
   | 'delivered' // a sink has the result; `code`: the sink
   | 'given_up'; // a sink did not take the result for days; `code`: the sink
 
-/** One thing that happened to an order. */
 export interface TimelineEvent {
-  /** Names it in the timeline of its order. */
   readonly id: string;
   readonly at: string;
   readonly kind: TimelineKind;
@@ -121,7 +119,6 @@ const selectScopes = statementOf<[number], ScopeRow>(
    FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? GROUP BY 1, 2, 3, 4`,
 );
 
-/** Everything that happened to an order, the first thing first. */
 export function readTimeline(database: Sqlite, requestId: number, page: PageRequest): Page<TimelineEvent> {
   const start = [Number.MIN_SAFE_INTEGER, 0, 0];
   const [afterMs, afterRank, afterId] = page.after === undefined ? start : numbersOf(page.after, 3);

@@ -7,10 +7,8 @@ import { rejectedColumns, rejectedLine, type RejectedRow } from './rejected-line
 import { type LineEntryRow, lineEntryColumns, resultEntryOf } from './result-reader.ts';
 import { neverMs } from './due-results.ts';
 
-/** A CSV order file whose result is due. */
 export interface DueCsvFile {
   readonly id: number;
-  /** Its id as an order file. */
   readonly fileId: string;
   readonly name: string;
   readonly sha256: string;
@@ -75,7 +73,6 @@ const close = statementOf<{ id: number; version: number; nowMs: number }, never>
 
 /** The CSV order files that are written back. Each is due when a result of one of its rows has changed. */
 export class CsvFiles extends OutboxSteps {
-  /** The file that is due first; null: none is. */
   readonly nextDue = this.first(selectDue);
 
   /**

@@ -21,17 +21,14 @@ const insertRepeat = statementOf<[number, number], never>(
   'INSERT INTO csv_repeats (line_id, csv_file_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
 );
 
-/** A row of a CSV file, and the line that it is. */
 export interface CsvRow {
-  /** The line number in the file; null: it is not known. */
   readonly row: number | null;
-  /** The id of the line in the outbox. */
   readonly line: number;
   /** The line came in before, from elsewhere. */
   readonly isRepeat: boolean;
 }
 
-/** Records which line each row of a CSV file is, by which its CSV result is written. Called inside a transaction. */
+/** Records which line each row of a CSV file is, by which its CSV result is written. */
 export function recordCsvRows(
   database: Sqlite,
   file: { fileId: string; delimiter: string; nowMs: number },
@@ -67,7 +64,7 @@ const forget = [
   statementOf<[string], never>('DELETE FROM csv_files WHERE file_id = ?'),
 ];
 
-/** Nothing is written back for a file any more. Called inside a transaction. */
+/** Nothing is written back for a file any more. */
 export function forgetCsvFile(database: Sqlite, fileId: string): void {
   for (const remove of forget) remove(database).run(fileId);
 }

@@ -37,13 +37,13 @@ const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>
    WHERE ${hasLineOf}`,
 );
 
-/** The result of an order has changed: every sink of its source gets it. Called inside the transaction of the change. */
+/** The result of an order has changed: every sink of its source gets it. */
 export function resultChanged(outbox: Outbox, requestId: number, nowMs: number): void {
   const changed = raiseVersion(outbox.database).get(nowMs, requestId);
   if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, nowMs);
 }
 
-/** Makes the same result due again, where there was one, at one sink or at all. Called inside a transaction. */
+/** Makes the same result due again, where there was one, at one sink or at all. */
 export function repeatResult(outbox: Outbox, requestId: number, nowMs: number, only?: string): void {
   const { database } = outbox;
   if (hasDelivery(database).get(requestId) === undefined) return;

@@ -45,7 +45,7 @@ function valuesOf(which: Redelivery) {
 
 /**
  * Makes the next results of a redelivery due again, at one sink or at all of their source; not those whose codes were
- * shredded. Called inside a transaction. Returns how many, and where the next step continues; null: there is none.
+ * shredded. Returns how many, and where the next step continues; null: there is none.
  * @throws OrderSyncError INVALID_INPUT; REFUSED when all of one order were shredded
  */
 export function redeliver(
@@ -73,7 +73,6 @@ function checkSink({ sinks }: Outbox, { sink }: Redelivery): void {
   });
 }
 
-/** How many results would be delivered again. */
 export function countRedelivery(database: Sqlite, which: Redelivery): number {
   return countAll(database).get(valuesOf(which)) ?? 0;
 }

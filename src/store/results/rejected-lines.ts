@@ -67,7 +67,6 @@ function newestOfEach(rows: readonly RejectedRow[]): readonly RejectedRow[] {
   return kept.toReversed();
 }
 
-/** A line that was not accepted, as its result shows it. */
 export function rejectedLine(row: RejectedRow): ResultLine {
   const product = hasOwnId(row) || row.product === null ? '' : `${row.product}: `;
   const value = row.value === null ? '' : `, got ${row.value}`;

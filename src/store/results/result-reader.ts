@@ -11,7 +11,7 @@ import {
   type ResultEntry,
   type ResultLine,
 } from '../../core/result/result-document.ts';
-import type { OrderedEntries, OrderedEntry } from '../../core/result/delivered-lines.ts';
+import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -21,15 +21,6 @@ import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /** The parts of a result: the rows of its order, the keys that open its units, and whether the upstream is a sandbox. */
 export type ResultSource = Pick<Outbox, 'database' | 'units' | 'sandbox'>;
-
-/** The result of an order as it is now, and what the sinks ask besides. */
-export interface StoredResult {
-  readonly version: number;
-  readonly document: ResultDocument;
-  readonly ordered: OrderedEntries;
-  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
-  readonly boughtInPlaceOf: ReadonlyMap<string, string>;
-}
 
 interface RequestRow {
   readonly source: string;
@@ -101,61 +92,56 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
   };
 }
 
-function orderedOf({ variant, plan, iccid, quantity, replaced }: LineEntryRow): OrderedEntry {
-  return { variant, plan, iccid, quantity, replaced: replaced === 1 };
+/** The line that was bought in the place of this one, as a person said; null: there is none. */
+function boughtInPlaceOf(rows: readonly LineEntryRow[]): string | null {
+  const current = rows.filter(({ replaced }) => replaced === 0);
+  return current.every(({ error_code: code }) => code === samePurchase) ? (current[0]?.same_line_id ?? null) : null;
 }
 
-/** The lines of which nothing was bought, because another one was: the id of that by their own. */
-function boughtInPlaceOfEach(rows: readonly LineEntryRow[]): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const others = new Set<string>();
-  for (const row of rows) {
-    if (row.replaced === 1) continue;
-    if (row.same_line_id !== null && row.error_code === samePurchase) found.set(row.line_id, row.same_line_id);
-    else others.add(row.line_id);
-  }
-  return new Map([...found].filter(([lineId]) => !others.has(lineId)));
+function acceptedLine(lineId: string, rows: readonly LineEntryRow[], units: SealedUnits): ResultLine {
+  const entries = rows.map((row) => resultEntryOf(row, units));
+  const extra = textsFrom(rows[0]?.extra ?? '{}');
+  return {
+    line_id: lineId,
+    // A replaced entry says nothing about the line any more.
+    state: lineStateOf(entries.flatMap(({ state }, index) => (rows[index]?.replaced === 0 ? state : []))),
+    entries,
+    error: null,
+    ...(Object.keys(extra).length > 0 ? { extra } : {}),
+  };
 }
+
+export type StoredResult = Readonly<ReturnType<typeof readResult>>;
 
 /** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
-export function readResult({ database, units, sandbox }: ResultSource, requestId: number): StoredResult {
+export function readResult({ database, units, sandbox }: ResultSource, requestId: number) {
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = selectEntries(database).all(requestId);
-  const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: ResultEntry['state'][] }>();
-  for (const row of rows) {
-    const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
-    const entry = resultEntryOf(row, units);
-    line.entries.push(entry);
-    // A replaced entry says nothing about the line any more.
-    if (row.replaced === 0) line.states.push(entry.state);
-    lines.set(row.line_id, line);
-  }
-  const accepted = [...lines].map(([lineId, line]): ResultLine => {
-    const extra = textsFrom(line.extra);
-    return {
-      line_id: lineId,
-      state: lineStateOf(line.states),
-      entries: line.entries,
-      error: null,
-      ...(Object.keys(extra).length > 0 ? { extra } : {}),
-    };
-  });
+  const lines = Map.groupBy(rows, ({ line_id: lineId }) => lineId);
+  const accepted = [...lines].map(([lineId, ofLine]) => acceptedLine(lineId, ofLine, units));
   const all = [...accepted, ...readRejectedLines(database, request, new Set(lines.keys()))];
-  return {
-    version: request.version,
-    document: {
-      source: request.source,
-      order_id: request.order_id,
-      state: orderStateOf(all.map((line) => line.state)),
-      sandbox,
-      metadata: recordFrom(request.metadata),
-      lines: all,
-      updated_at: isoTime(request.updated_at_ms),
-    },
-    ordered: new Map(rows.map((row) => [row.reference, orderedOf(row)])),
-    boughtInPlaceOf: boughtInPlaceOfEach(rows),
+  const document: ResultDocument = {
+    source: request.source,
+    order_id: request.order_id,
+    state: orderStateOf(all.map((line) => line.state)),
+    sandbox,
+    metadata: recordFrom(request.metadata),
+    lines: all,
+    updated_at: isoTime(request.updated_at_ms),
   };
+  const ordered: OrderedEntries = new Map(
+    rows.map(({ reference, variant, plan, iccid, quantity, replaced }) => [
+      reference,
+      { variant, plan, iccid, quantity, replaced: replaced === 1 },
+    ]),
+  );
+  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
+  const inPlaceOf = [...lines].flatMap(([lineId, ofLine]): [string, string][] => {
+    const bought = boughtInPlaceOf(ofLine);
+    return bought === null ? [] : [[lineId, bought]];
+  });
+  return { version: request.version, document, ordered, boughtInPlaceOf: new Map(inPlaceOf) };
 }
 
 /** The sender would replace the codes that it has by none. */
@@ -170,7 +156,6 @@ export function refuseShredded(document: ResultDocument): void {
   if (isShredded) throw shreddedError(document);
 }
 
-/** An order as its result is named by it. */
 export type NamedRequest = { readonly id: number } & Readonly<Record<'source' | 'orderId', string>>;
 
 // Of two ids that differ in capital letters only, at least one has some: the index has only those.
@@ -187,7 +172,6 @@ export function sharesResultName(database: Sqlite, request: NamedRequest): boole
   return selectSharing(database).get(request) !== undefined;
 }
 
-/** The file of a result, in the folder of the results. */
 export function resultFileOf(database: Sqlite, request: NamedRequest): string {
   const { source, orderId } = request;
   return `${source}/${resultFileName({ source, order_id: orderId }, sharesResultName(database, request))}`;

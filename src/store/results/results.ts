@@ -12,7 +12,6 @@ interface Delivery {
   readonly version: number;
 }
 
-/** A delivery that is due, with the result as it is now. */
 export interface DueDelivery extends StoredResult {
   readonly requestId: number;
   readonly tries: number;
@@ -22,13 +21,11 @@ export interface DueDelivery extends StoredResult {
   readonly sharesName: boolean;
 }
 
-/** The stored pause of a sink. */
 interface SinkPause {
   /** A stable name, for example `http_503` or `ECONNREFUSED`. */
   readonly reason: string;
   readonly sinceMs: number;
   readonly probeAtMs: number;
-  /** How many probes have failed. */
   readonly probes: number;
 }
 
@@ -99,7 +96,6 @@ const endRetiredPauses = statementOf<{ sinks: string }, never>(
 
 /** The results that are written back, each to every sink of its source. See `due-results.ts`. */
 export class Results extends OutboxSteps {
-  /** The CSV order files that are written back as files. */
   readonly csvFiles = new CsvFiles(this.outbox);
 
   /** @param without requests that are left out. Default: none */
@@ -161,7 +157,6 @@ export class Results extends OutboxSteps {
     giveUp(database).run({ ...given, error: given.error.slice(0, longestText) });
   });
 
-  /** The stored pause of a sink; null: it is not paused. */
   readonly sinkPause = this.first(selectPause);
 
   /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */

@@ -17,7 +17,7 @@ const insert = statementOf<[number, string, string, string, string, string], nev
 
 type NewAuditEntry = AuditedRequest & { action: string; subject: string; detail?: Readonly<Record<string, unknown>> };
 
-/** Records who did what, to which subject, and why; it is never changed. Called inside the transaction of the change. */
+/** Records who did what, to which subject, and why; it is never changed. */
 export function recordAudit(database: Sqlite, entry: NewAuditEntry): void {
   const { nowMs, actor, action, subject, reason, detail = {} } = entry;
   insert(database).run(nowMs, actor, action, subject, reason.slice(0, longestText), JSON.stringify(detail));
@@ -41,7 +41,6 @@ export function checkedAuditedRequest<T extends AuditedRequest>(request: T): T {
   return { ...request, reason, actor };
 }
 
-/** The error for a reference that is in no row. */
 export function unknownReference(reference: string): OrderSyncError {
   return new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
     hint: 'look for it with `order-sync orders list --search`',

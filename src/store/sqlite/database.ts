@@ -20,7 +20,6 @@ const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x65735546, 'FUSE'],
 ]);
 
-/** Whether a missing database may be created. */
 export type InitPolicy = 'never' | 'if-missing';
 
 /** Longest message, reason or error text that is stored, in characters. */
@@ -137,77 +136,62 @@ export function fileIdentity(path: string): string {
   }
 }
 
-type Runner = SqliteDatabase.Transaction<(step: () => unknown) => unknown>;
-
-/** One wrapper for each connection: to make one takes longer than to run many a step. */
-const runners = new WeakMap<Sqlite, Runner>();
-
-function runnerOf(database: Sqlite): Runner {
-  const known = runners.get(database);
-  if (known !== undefined) return known;
-  const made = database.transaction((step: () => unknown) => step());
-  runners.set(database, made);
-  return made;
+/** Makes something once for each connection: to make it takes longer than many a use of it. */
+function onceFor<Made extends object>(make: (database: Sqlite) => Made): (database: Sqlite) => Made {
+  const made = new WeakMap<Sqlite, Made>();
+  return (database) => {
+    const known = made.get(database);
+    if (known !== undefined) return known;
+    const first = make(database);
+    made.set(database, first);
+    return first;
+  };
 }
+
+const runnerOf = onceFor((database) => database.transaction((step: () => unknown) => step()));
 
 /** The text of each statement that is compiled at its first use: a test reads the plans of all of them. */
 export const statementTexts = new Set<string>();
 
-/**
- * A statement that is compiled at its first use on a connection, and kept: most of ours take longer to compile than to
- * run.
- */
+/** A statement that is compiled at its first use on a connection, and kept. */
 export function statementOf<Parameters extends unknown[] | {}, Row>(
   sql: string,
 ): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
-  return prepared(sql, 'rows');
+  const text = withFixedPlan(sql);
+  statementTexts.add(text);
+  return onceFor((database) => database.prepare<Parameters, Row>(text));
 }
 
 /** As `statementOf`, of which each row is the value of its only column. */
 export function columnOf<Parameters extends unknown[] | {}, Value>(
   sql: string,
 ): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Value> {
-  return prepared(sql, 'column');
-}
-
-function prepared<Parameters extends unknown[] | {}, Row>(
-  sql: string,
-  returns: 'rows' | 'column',
-): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
   const text = withFixedPlan(sql);
-  const made = new WeakMap<Sqlite, SqliteDatabase.Statement<Parameters, Row>>();
   statementTexts.add(text);
-  return (database) => {
-    const known = made.get(database);
-    if (known !== undefined) return known;
-    const compiled = database.prepare<Parameters, Row>(text);
-    if (returns === 'column') compiled.pluck();
-    made.set(database, compiled);
-    return compiled;
-  };
+  return onceFor((database) => {
+    const statement = database.prepare<Parameters, Value>(text);
+    statement.pluck();
+    return statement;
+  });
 }
 
 /**
  * The same statement with `+?` for each parameter `?` that is compared. For a bare `?` there, SQLite compiles the statement
  * again whenever the value has changed, in case it changes the query plan; without statistics it never does.
  */
-export function withFixedPlan(sql: string): string {
+function withFixedPlan(sql: string): string {
   return sql.replaceAll(/([=<>]|\b(?:LIMIT|IS|IS NOT)\b)(\s*)(?=[?:])/g, '$1$2+');
 }
 
 /**
- * Runs one business step as one transaction. IMMEDIATE: a step that reads before it writes must hold the write lock from
- * the start.
+ * Runs one step as one transaction. IMMEDIATE: a step that reads before it writes holds the write lock from the start.
  * @throws OrderSyncError DISK_FULL when nothing was written, because there is no space; DATABASE_WRITE_FAILED when the disk
  *   fails: nothing more may be sent then
  */
 export function inTransaction<T>(database: Sqlite, step: () => T): T {
   try {
     let result!: T;
-    runnerOf(database).immediate(() => {
-      result = step();
-      return result;
-    });
+    runnerOf(database).immediate(() => void (result = step()));
     return result;
   } catch (error) {
     throw isDiskFailure(error) ? diskError(error, database.name) : error;

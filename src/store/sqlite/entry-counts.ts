@@ -14,13 +14,12 @@ const moveOn = statementOf<[], never>(
   'UPDATE counted_entries SET counted_up_to = coalesce((SELECT max(id) FROM entries), 0)',
 );
 
-/** Adds the newest entries to the counts. Called inside a transaction. */
 export function countNewEntries(database: Sqlite): void {
   addNew(database).run();
   moveOn(database).run();
 }
 
-/** An entry was inserted: from time to time, the newest are counted. Called inside its transaction. */
+/** An entry was inserted: from time to time, the newest are counted. */
 export function countNewEntry(database: Sqlite, entryId: number): void {
   if (entryId % newEntriesAtOnce === 0) countNewEntries(database);
 }

@@ -40,10 +40,7 @@ export function inspectDatabase(path: string, isQuick = false) {
   }
 }
 
-/**
- * The upstream that a database is stamped with; null before the first run.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
- */
+/** @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER */
 export function upstreamOf(path: string): string | null {
   const database = openReadOnly(path);
   try {

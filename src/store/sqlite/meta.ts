@@ -14,7 +14,6 @@ export function readMeta(database: Sqlite, name: string): string | undefined {
   return select(database).get(name)?.value;
 }
 
-/** Called inside a transaction. */
 export function writeMeta(database: Sqlite, name: string, value: string): void {
   upsert(database).run(name, value);
 }
@@ -42,7 +41,6 @@ export function checkStamp(database: Sqlite, stamp: { upstream: string; namespac
   });
 }
 
-/** Writes the value where there is none; returns the one that stands. */
 function stampOnce(database: Sqlite, name: string, value: string): string {
   const found = readMeta(database, name);
   if (found === undefined) writeMeta(database, name, value);
@@ -63,12 +61,10 @@ const replaced = columnOf<[], string | null>(
    ORDER BY id DESC LIMIT 1`,
 );
 
-/** Called inside a transaction. */
 export function makeDatabaseId(database: Sqlite): void {
   writeMeta(database, idName, randomBytes(16).toString('hex'));
 }
 
-/** Called inside a transaction. */
 export function makeDatabaseIdOnce(database: Sqlite): void {
   if (readMeta(database, idName) === undefined) makeDatabaseId(database);
 }

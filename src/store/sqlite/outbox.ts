@@ -15,7 +15,6 @@ export interface Outbox {
   readonly database: Sqlite;
   readonly namespace: ReferenceNamespace;
   readonly units: SealedUnits;
-  /** Whether the upstream is a sandbox. */
   readonly sandbox: boolean;
   /** @throws OrderSyncError DISK_FULL when there is no space for a new order: see `requireReserve` */
   readonly requireSpace: () => void;
@@ -27,7 +26,7 @@ export interface Outbox {
 
 type Prepared<Member> = (database: Sqlite) => Member;
 
-/** The business steps of one role, each for callers that await it. */
+/** The business steps of one role, for callers that await them. A function that takes the outbox itself is a part of a step. */
 export class OutboxSteps {
   protected readonly outbox: Outbox;
   protected readonly database: Sqlite;
@@ -37,14 +36,12 @@ export class OutboxSteps {
     this.database = outbox.database;
   }
 
-  /** A step in one transaction. */
   protected step<Given extends unknown[], Done>(
     step: (outbox: Outbox, ...given: Given) => Done,
   ): (...given: Given) => Promise<Done> {
     return async (...given) => inTransaction(this.database, () => step(this.outbox, ...given));
   }
 
-  /** A step that is one statement. */
   protected write<Given extends unknown[]>(
     statement: Prepared<{ run(...given: Given): unknown }>,
   ): (...given: Given) => Promise<void> {

@@ -74,7 +74,6 @@ export function recoveryStageNumber(stage: RecoveryStage): number {
   return recoveryStages.indexOf(stage);
 }
 
-/** All entries of a line, also those that were replaced. */
 export const selectEntriesOfLine = statementOf<[lineId: number], EntryRow>(
   'SELECT * FROM entries WHERE line_id = ? ORDER BY id',
 );
@@ -107,7 +106,6 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     firstSentAtMs: row.first_sent_at_ms,
     keyName: row.key_name,
     orderNumber: row.order_number,
-    /** The units that its answers delivered so far. */
     units: units.known(row),
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,

@@ -6,7 +6,6 @@ import { OrderSyncError, type OrderSyncErrorCode } from '../../core/order-sync-e
 import type { backUpDatabase, restoreDatabase } from './backup.ts';
 import type { inspectDatabase } from './inspect.ts';
 
-/** What reads a whole database. */
 interface Jobs {
   backup: typeof backUpDatabase;
   restore: typeof restoreDatabase;
@@ -23,7 +22,6 @@ export type UpkeepAnswer<Result> =
 
 /**
  * Does one job in a process of its own: this one continues meanwhile.
- * @param values those of the function that does the job
  * @param signal ends that process at once; what it has not finished is removed by the next backup
  */
 export async function runUpkeep<Job extends keyof Jobs>(

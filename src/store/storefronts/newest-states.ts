@@ -1,9 +1,9 @@
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { flags } from './why-not-bought.ts';
 import type { OrderKey, StorefrontLine, StorefrontOrder } from './storefront-order.ts';
 
 type State = StorefrontOrder['state'];
 
-/** The newest state of an order that was seen. */
 export interface SeenState {
   readonly modifiedMs: number;
   readonly state: State;
@@ -37,7 +37,6 @@ export const rememberUnreadState = statementOf<OrderKey & { modifiedMs: number; 
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs, kept_order = NULL`,
 );
 
-/** The newest state of an order that was seen; null: none was. */
 export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): SeenState | null {
   const row = selectSeen(database).get(source, orderId);
   if (row === undefined) return null;
@@ -45,10 +44,7 @@ export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): 
   return { ...row, kept };
 }
 
-/**
- * Called inside a transaction.
- * @param seen the state before
- */
+/** @param seen the state before */
 export function rememberState(database: Sqlite, order: StorefrontOrder, seen: SeenState | null): void {
   const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
   const before = isSameSecond(order, seen) ? seen.kept : null;
@@ -81,13 +77,6 @@ export function isOlder(order: StorefrontOrder, seen: SeenState): boolean {
   return order.refundCount < seen.refundCount;
 }
 
-const twoStates = {
-  code: 'two_states_in_one_second',
-  field: null,
-  rule: 'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. It is bought when a later state shows it',
-  value: null,
-} as const;
-
 /**
  * The order, of which the customer keeps the smaller quantity of each line where two states of it have the same second. A line
  * that one of the states does not have is not bought, and nothing of it is ordered later either.
@@ -98,7 +87,7 @@ export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): 
   const lines = order.lines.map((line) => {
     const remaining = Math.min(line.remaining, kept[line.lineId] ?? 0);
     if (remaining === line.remaining) return line;
-    return { ...line, remaining, buy: null, hold: (line.buy ?? line.hold) === null ? null : twoStates };
+    return { ...line, remaining, buy: null, hold: (line.buy ?? line.hold) === null ? null : flags.lessInOneState };
   });
   const isSame = lines.every((line, index) => line === order.lines?.[index]);
   return isSame ? order : { ...order, lines, keptOrder: null };

@@ -24,16 +24,16 @@ export function refundableEntries(database: Sqlite, known: KnownLine): readonly 
     .filter((row) => !needsNoRefund.has(row.state));
 }
 
-/** The shop has fewer of a line than were ordered, because of a refund or because it was removed. In a transaction. */
+/** The shop has fewer of a line than were ordered, because of a refund or because it was removed. */
 export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLine): void {
-  const { outbox, order, taken } = taking;
+  const { database, order, taken } = taking;
   if (order.onRefund === 'ignore') return;
-  const open = refundableEntries(outbox.database, known);
+  const open = refundableEntries(database, known);
   if (open.length === 0) return;
   const isWhole = line.remaining === 0;
   if (isWhole) cancelUnbought(taking, open);
   // Some parts of a split line may be bought and others not.
-  const left = isWhole ? open.filter((row) => !isSurelyUnbought(outbox.database, row)) : open;
+  const left = isWhole ? open.filter((row) => !isSurelyUnbought(database, row)) : open;
   if (left.length === 0) return;
   if (isWhole && order.onRefund === 'cancel_esim' && cancelEsims(taking, known, left)) return;
   if (!isWhole && lowerUnsent(taking, line, known, open)) {
@@ -48,23 +48,21 @@ export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLin
   flagLine(taking, line.lineId, flagOf('refunded_in_storefront', rule));
 }
 
-/** Cancels the entries that are surely not bought yet: nobody pays for them any more. */
-function cancelUnbought({ outbox, order, taken }: Taking, open: readonly EntryRow[]): void {
-  const unbought = open.filter((row) => isSurelyUnbought(outbox.database, row));
+function cancelUnbought({ outbox, database, order, taken }: Taking, open: readonly EntryRow[]): void {
+  const unbought = open.filter((row) => isSurelyUnbought(database, row));
   for (const row of unbought) cancelEntry(outbox, row, 'the storefront refunded it before it was bought', order.nowMs);
   const why = 'refunded or cancelled in the storefront before it was bought';
-  auditChange(outbox.database, order, 'cancel', unbought, why);
+  auditChange(database, order, 'cancel', unbought, why);
   taken.takenBack += unbought.length;
 }
 
 /** Lowers an entry that was surely not sent yet to what is left. False when it cannot be lowered. */
 function lowerUnsent(
-  { outbox, order }: Taking,
+  { outbox, database, order }: Taking,
   { buy, remaining }: StorefrontLine,
   known: KnownLine,
   open: readonly EntryRow[],
 ): boolean {
-  const { database } = outbox;
   const [row] = open;
   if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
   if (!isSurelyUnsent(database, row)) return false;
@@ -78,8 +76,8 @@ function lowerUnsent(
 }
 
 /** Orders the cancel of each eSIM of a line. False when not all of them can be cancelled. */
-function cancelEsims({ outbox, order, taken }: Taking, known: KnownLine, open: readonly EntryRow[]): boolean {
-  const { database } = outbox;
+function cancelEsims(taking: Taking, known: KnownLine, open: readonly EntryRow[]): boolean {
+  const { outbox, database, order, taken } = taking;
   if (open.some((row) => row.operation !== 'esim_order' || row.state !== 'fulfilled')) return false;
   const iccids = selectEsims(database).all(known.id);
   if (iccids.length === 0) return false;

@@ -38,7 +38,6 @@ export interface StorefrontOrder {
 export interface UnreadableLine {
   /** Null: it cannot be read, so the line may be any line. */
   readonly lineId: string | null;
-  /** Null: it cannot be read. */
   readonly sku: string | null;
   /** It is paid for, and perhaps ours: nothing is bought for it, so it is flagged. */
   readonly isDue: boolean;
@@ -62,7 +61,6 @@ export interface UnreadableStorefrontOrder extends Pick<StorefrontOrder, 'source
 export interface StorefrontLine {
   readonly lineId: string;
   readonly sku: string;
-  /** Whether the SKU map knows it. */
   readonly isMapped: boolean;
   /** How many the customer keeps: ordered, less refunded. */
   readonly remaining: number;
@@ -75,9 +73,7 @@ export interface StorefrontLine {
   readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
 }
 
-/**
- * The outcome of a delivery: lines that are new, known, or cancelled in whole or in part, and the number of flags and holds.
- */
+/** The outcome of a delivery. Lines are new, known, or taken back in whole or in part; flags include holds. */
 export interface StorefrontTaken {
   readonly accepted: number;
   readonly known: number;
@@ -92,9 +88,9 @@ export interface StorefrontTaken {
 /** An order that is being taken in, and the outcome so far. */
 export interface Taking {
   readonly outbox: Outbox;
+  readonly database: Outbox['database'];
   readonly order: StorefrontOrder;
   readonly taken: { -readonly [Key in keyof StorefrontTaken]: StorefrontTaken[Key] };
 }
 
-/** Names an order of a shop. */
 export type OrderKey = Pick<StorefrontOrder, 'source' | 'orderId'>;

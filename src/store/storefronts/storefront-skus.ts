@@ -2,7 +2,6 @@ import { isoTime } from '../../core/clock.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { StorefrontOrder } from './storefront-order.ts';
 
-/** A SKU of a storefront's orders. */
 export interface SkuSighting {
   readonly sku: string;
   /** Orders that had it while the SKU map did not know it. */
@@ -42,7 +41,7 @@ const selectSightings = statementOf<
    GROUP BY sku ORDER BY unmappedOrders DESC, sku LIMIT 10000`,
 );
 
-/** Counts the SKUs of an order that no map knows. Called inside the transaction in which it is seen for the first time. */
+/** Counts the SKUs of an order that no map knows. Called when it is seen for the first time. */
 export function countUnmappedSkus(database: Sqlite, { source, orderId, lines, nowMs }: StorefrontOrder): void {
   const unmapped = (lines ?? []).filter((line) => !line.isMapped).map((line) => line.sku.slice(0, longestSku));
   for (const sku of new Set(unmapped)) {

@@ -48,7 +48,6 @@ const forgetOld = statementOf<[number], never>('DELETE FROM shop_fingerprints WH
 export class Storefronts extends OutboxSteps {
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. */
   readonly takeOrder = this.step(takeOrder);
-  /** Flags an order that cannot be read. Returns how many flags are new. */
   readonly flagUnreadableOrder = this.step(takeUnreadableOrder);
   /**
    * The shops that are configured now. Called before any of their orders is taken in.
@@ -74,7 +73,6 @@ export class Storefronts extends OutboxSteps {
   readonly endRechecksOfOthers = this.step(({ database }, shops: { sources: readonly string[]; nowMs: number }) =>
     endRechecksOfOthers(database, shops),
   );
-  /** How far a storefront was read back, by the shop's clock; null before the first time. */
   readonly watermark = this.first(selectWatermark);
   /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
   readonly advanceWatermark = this.write(advanceWatermark);

@@ -48,10 +48,7 @@ import { countUnmappedSkus } from './storefront-skus.ts';
 import {
   correctIt,
   flagOf,
-  paidAndClosed,
-  paidAndDeleted,
-  paidAndNot,
-  unclearRefund,
+  flags,
   whyFlagged,
   whyLineIsNotBought,
   whyOrderIsNotBought,
@@ -70,16 +67,16 @@ const findFlagCode = columnOf<[source: string, orderId: string, lineId: string],
 /**
  * Takes in the state of a storefront's order: buys what is paid for and not bought yet, cancels what was refunded and
  * not bought yet, and flags every other change for review. States may come in any order and any number of times: the
- * newest one counts, and each change acts once. Called inside a transaction.
+ * newest one counts, and each change acts once.
  */
 export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): StorefrontTaken {
   const { database } = outbox;
   const seen = findSeenState(database, delivered);
   if (seen !== null && isOlder(delivered, seen))
-    return takeOlder({ outbox, order: delivered, taken: { ...nothing, stale: true } }, seen);
+    return takeOlder({ outbox, database, order: delivered, taken: { ...nothing, stale: true } }, seen);
   const order = withLeastLines(delivered, seen);
   rememberState(database, order, seen);
-  const taking: Taking = { outbox, order, taken: { ...nothing } };
+  const taking: Taking = { outbox, database, order, taken: { ...nothing } };
   if (seen === null) countUnmappedSkus(database, order);
   flagUnreadable(taking);
   takeLines(taking);
@@ -115,11 +112,11 @@ export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: Unrea
  * within the same second nobody knows which state came last, and the time of a deletion is not exact.
  */
 function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
-  const { order, taken } = taking;
-  const { database } = taking.outbox;
+  const { database, order, taken } = taking;
   const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
   // An order that is read back in a moment is bought or flagged then.
   if (!isUnsure || seen.awaitsReadBack === 1) return taken;
+  const { paidAndDeleted, paidAndClosed, paidAndNot } = flags;
   const flag = seen.state === 'deleted' ? paidAndDeleted : seen.state === 'closed' ? paidAndClosed : paidAndNot;
   for (const { lineId, buy } of order.lines ?? []) {
     if (buy === null) continue;
@@ -129,12 +126,8 @@ function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
   return taken;
 }
 
-/**
- * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. The unsent entries of such a
- * line are held.
- */
-function flagUnreadable({ outbox, order, taken }: Taking): void {
-  const { database } = outbox;
+/** Flags the lines that cannot be read, and withdraws the flags of those that were corrected. */
+function flagUnreadable({ outbox, database, order, taken }: Taking): void {
   const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {
     const known = lineId === null ? undefined : findKnownLine(database, order, lineId);
     if (known !== undefined && refundableEntries(database, known).length > 0) {
@@ -154,8 +147,7 @@ function mayBePresent(order: StorefrontOrder, known: KnownLine): boolean {
 }
 
 /** Holds what is unsent of lines that the newest state does not allow to buy, and releases what it allows again. */
-function holdAndRelease({ outbox, order, taken }: Taking): void {
-  const { database } = outbox;
+function holdAndRelease({ outbox, database, order, taken }: Taking): void {
   const ofOrder = whyOrderIsNotBought(order);
   for (const known of knownLinesOf(database, order)) {
     const line = lineNow(database, order, known);
@@ -172,15 +164,14 @@ function holdAndRelease({ outbox, order, taken }: Taking): void {
 
 /** New lines first: one of them may stand for a line that has vanished, of which nothing is refunded then. */
 function takeLines(taking: Taking): void {
-  const { outbox, order } = taking;
-  const isNew = (line: StorefrontLine) => findKnownLine(outbox.database, order, line.lineId) === undefined;
+  const { database, order } = taking;
+  const isNew = (line: StorefrontLine) => findKnownLine(database, order, line.lineId) === undefined;
   const { added = [], known = [] } = Object.groupBy(order.lines ?? [], (line) => (isNew(line) ? 'added' : 'known'));
   for (const line of [...added, ...known]) takeLine(taking, line);
 }
 
 function takeLine(taking: Taking, line: StorefrontLine): void {
-  const { outbox, order } = taking;
-  const { database } = outbox;
+  const { database, order } = taking;
   const { lineId } = line;
   const isGone = line.remaining === 0;
   const known = findKnownLine(database, order, lineId);
@@ -194,7 +185,7 @@ function takeLine(taking: Taking, line: StorefrontLine): void {
 }
 
 function takeNewLine(taking: Taking, line: StorefrontLine): void {
-  const { outbox, order, taken } = taking;
+  const { outbox, database, order, taken } = taking;
   const { lineId, buy, hold } = line;
   if (buy === null) {
     if (hold !== null) flagLine(taking, lineId, hold);
@@ -203,18 +194,15 @@ function takeNewLine(taking: Taking, line: StorefrontLine): void {
   const old = takePlaceOfVanished(taking, line);
   insertLines(outbox, [buy], order.nowMs);
   // A person who was told that the line was not bought may have bought it elsewhere since.
-  const told = findFlagCode(outbox.database).get(order.source, order.orderId, lineId);
+  const told = findFlagCode(database).get(order.source, order.orderId, lineId);
   if (old !== null) holdNewLine(taking, lineId, whyChanged(old), old.known);
   else if (told === undefined) taken.accepted += 1;
   else holdNewLine(taking, lineId, whyFlagged(told));
 }
 
-/**
- * The line that vanished and that a new one may stand for. A line of which nothing was bought yet is cancelled, because
- * the new one takes its place; then there is none.
- */
-function takePlaceOfVanished({ outbox, order, taken }: Taking, line: StorefrontLine): VanishedLine | null {
-  const { database } = outbox;
+/** The line that vanished and that a new one may stand for. One of which nothing was bought yet is cancelled instead. */
+function takePlaceOfVanished(taking: Taking, line: StorefrontLine): VanishedLine | null {
+  const { outbox, database, order, taken } = taking;
   const found = vanishedLines(database, order, line.sku).filter(({ known }) => !mayBePresent(order, known));
   const bought = found.find(({ rows }) => !canBeReplaced(database, rows));
   const [old] = found;
@@ -227,8 +215,8 @@ function takePlaceOfVanished({ outbox, order, taken }: Taking, line: StorefrontL
 }
 
 /** A line that could be bought now, and that a person must release. */
-function holdNewLine({ outbox, order, taken }: Taking, lineId: string, why: string, old?: KnownLine): void {
-  const { database } = outbox;
+function holdNewLine(taking: Taking, lineId: string, why: string, old?: KnownLine): void {
+  const { outbox, database, order, taken } = taking;
   const known = findKnownLine(database, order, lineId);
   assert(known !== undefined, `the line ${lineId} was inserted`);
   if (old !== undefined) markSame(database).run(old.id, known.id);
@@ -239,8 +227,7 @@ function holdNewLine({ outbox, order, taken }: Taking, lineId: string, why: stri
 }
 
 function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): void {
-  const { order, taken } = taking;
-  const { database } = taking.outbox;
+  const { database, order, taken } = taking;
   const { lineId, sku, remaining, buy, hold } = line;
   const was = orderedAs(known);
   const bought = boughtInPlaceOf(database, known);
@@ -256,7 +243,7 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
     takeRefund(taking, line, known);
   } else if (order.refundUnclear) {
     const open = order.onRefund === 'ignore' ? [] : refundableEntries(database, known);
-    if (open.length > 0 && !areUnsent(open)) flagLine(taking, lineId, unclearRefund);
+    if (open.length > 0 && !areUnsent(open)) flagLine(taking, lineId, flags.unclearRefund);
   } else if (was.sku === sku || !areUnsent(refundableEntries(database, known))) {
     const rule = `was bought as ${was.quantity} of "${was.sku}", and the shop's order now has ${remaining} of "${sku}": nothing more was bought`;
     flagLine(taking, lineId, flagOf('changed_after_purchase', rule));
@@ -265,8 +252,7 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
 
 /** A line that was removed from the shop's order is treated as refunded. */
 function takeRemovedLines(taking: Taking): void {
-  const { outbox, order } = taking;
-  const { database } = outbox;
+  const { database, order } = taking;
   if (order.lines === null) return;
   const present = new Set(order.lines.map((line) => line.lineId));
   for (const known of knownLinesOf(database, order)) {

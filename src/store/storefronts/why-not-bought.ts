@@ -10,25 +10,28 @@ export function flagOf(code: string, rule: string): Flag {
 
 export const correctIt = 'correct the line in the shop, and it is taken in by itself';
 
-export const unclearRefund = flagOf(
-  'refunded_in_storefront',
-  'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
-);
-
-export const paidAndClosed = flagOf(
-  'paid_and_closed',
-  'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
-);
-
-export const paidAndDeleted = flagOf(
-  'paid_and_deleted',
-  'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at it there',
-);
-
-export const paidAndNot = flagOf(
-  'two_states_in_one_second',
-  'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at it there. It is bought when a later state shows it as paid',
-);
+export const flags = {
+  unclearRefund: flagOf(
+    'refunded_in_storefront',
+    'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
+  ),
+  paidAndClosed: flagOf(
+    'paid_and_closed',
+    'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
+  ),
+  paidAndDeleted: flagOf(
+    'paid_and_deleted',
+    'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at it there',
+  ),
+  paidAndNot: flagOf(
+    'two_states_in_one_second',
+    'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at it there. It is bought when a later state shows it as paid',
+  ),
+  lessInOneState: flagOf(
+    'two_states_in_one_second',
+    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. It is bought when a later state shows it',
+  ),
+} as const;
 
 const untilCorrected = 'it is bought when the storefront shows it corrected';
 export const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
@@ -70,5 +73,5 @@ export function whyLineIsNotBought(
   if (left < was.quantity) {
     return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
   }
-  return order.refundUnclear ? unclearRefund.rule : null;
+  return order.refundUnclear ? flags.unclearRefund.rule : null;
 }

@@ -56,7 +56,6 @@ export class StoredTimes extends OutboxSteps {
    * Moves every stored time that is waited for or measured by a step of the wall clock. Times that tell what happened stay
    * as the clock showed them. No pending entry is due later than now.
    * @param step.stepMs negative for a step back, 0 for none
-   * @param step.nowMs the time after the step
    * @param step.onMoved called right after the commit, before any other code runs
    * @returns how many rows were moved
    */
@@ -85,6 +84,5 @@ export class StoredTimes extends OutboxSteps {
     return text === undefined ? null : Number(text);
   }
 
-  /** Records that the wall clock has shown this time. */
   readonly recordSeen = this.step(({ database }, nowMs: number) => writeMeta(database, seenName, String(nowMs)));
 }

@@ -21,16 +21,20 @@ export const isCsvResultColumn = (name: string): boolean =>
 /** Between the values of several units, or of several orders for one line. */
 const separator = ' ; ';
 
-/** A program for spreadsheets takes a cell that begins so for a formula (OWASP, CSV injection). */
-const beginsFormula = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
+/**
+ * Where a program for spreadsheets takes text for a formula (OWASP, CSV injection): at the beginning of a cell, which is also
+ * after the separator of another country.
+ */
+const beginsFormula = /(^|[;,\t])(?=[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])/g;
+const escapedFormula = /(^|[;,\t])'[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /** Text from outside, so that no spreadsheet takes it for a formula: an apostrophe stands before it where one could. */
 export function withoutFormula(cell: string): string {
-  return beginsFormula.test(cell) ? `'${cell}` : cell;
+  return cell.replaceAll(beginsFormula, "$1'");
 }
 
-/** Whether a cell has the apostrophe of `withoutFormula`. */
-export const isWithoutFormula = (cell: string): boolean => cell.startsWith("'") && beginsFormula.test(cell.slice(1));
+/** Whether a cell has an apostrophe of `withoutFormula`. */
+export const isWithoutFormula = (cell: string): boolean => escapedFormula.test(cell);
 
 /**
  * A value that a person or a program types in or redeems as it stands. It gets an apostrophe only when a formula could call

@@ -136,7 +136,7 @@ function addEscapedIds(row: CsvRow, problems: Problem[]): void {
   for (const column of ['order_id', 'line_id'] as const) {
     const cell = cellOf(row, column);
     if (cell === undefined || !isWithoutFormula(cell)) continue;
-    const rule = 'begins with an apostrophe, as a CSV result writes it: remove the apostrophe';
+    const rule = 'has an apostrophe before a formula, as a CSV result writes it: remove the apostrophe';
     problems.push({ code: 'escaped_id', field: row.header.nameOf([column]), rule, value: shownValue(cell) });
   }
 }

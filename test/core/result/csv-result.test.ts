@@ -39,7 +39,16 @@ describe('a cell of a CSV result', () => {
     },
   );
 
-  it.each(['', '1+1', 'a=b', "it's", "'", "'t"])('of other text, as %j, stays as it is', (text) => {
+  it.each([
+    ["x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"],
+    ['a,+1\t@b', "a,'+1\t'@b"],
+  ])('that begins one after the separator of another country, as %j does, has it there', (text, escaped) => {
+    expect(withoutFormula(text)).toBe(escaped);
+    expect(isWithoutFormula(escaped)).toBe(true);
+    expect(isWithoutFormula(text)).toBe(false);
+  });
+
+  it.each(['', '1+1', 'a=b', 'a; -b', "it's", "'", "'t"])('of other text, as %j, stays as it is', (text) => {
     expect(withoutFormula(text)).toBe(text);
     expect(isWithoutFormula(text)).toBe(false);
   });

@@ -51,7 +51,7 @@ async function intake(folder: string, token: string): Promise<string> {
   const { address } = await WebhookIntake.start({
     store,
     clock,
-    logger: createLogger({ level: 'info', format: 'json', version: '0', instance: 'bench' }, log),
+    logger: createLogger({ level: 'info', version: '0', instance: 'bench' }, log),
     version: '0',
     shops: { handlerFor: () => null, health: () => 'pass' },
     config: {

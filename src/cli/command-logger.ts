@@ -7,5 +7,5 @@ import type { TextStream } from './output.ts';
 
 /** A logger with the settings of a configuration. */
 export function loggerFor({ log, instance }: Config, stream: TextStream, level = log.level): Logger {
-  return createLogger({ level, format: log.format, version: programVersion, instance }, stream);
+  return createLogger({ level, version: programVersion, instance }, stream);
 }

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
-import { databaseName, givenDataDir } from '../config/data-dir.ts';
-import type { ConfigSources } from '../config/layers.ts';
+import { type ConfigSources, databaseName, givenDataDir } from '../config/layers.ts';
 import { openReader } from '../store/read/outbox-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */

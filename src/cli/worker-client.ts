@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-protocol.ts';
 import type { Config } from '../config/config.ts';
-import { databaseName } from '../config/data-dir.ts';
+import { databaseName } from '../config/layers.ts';
 import {
   commandResultSchema,
   isCalling,

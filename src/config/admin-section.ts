@@ -58,7 +58,6 @@ export function arePagesShown({ listen, tokens }: Pick<AdminSettings, 'listen' |
   return tokens.length > 0 || isLoopback(listen.host);
 }
 
-/** A sentence for who expects pages where there are none. */
 export function warnOfNoPages(settings: AdminSettings): readonly string[] {
   if (arePagesShown(settings)) return [];
   const where = `admin.listen: other machines reach ${settings.listen.host}, and admin.tokens is empty`;

@@ -1,6 +1,5 @@
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
-/** One mistake in a configuration. */
 export interface ConfigIssue {
   /** `file:line:column`, the name of a variable, or a flag. */
   readonly place: string;

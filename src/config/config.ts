@@ -8,10 +8,8 @@ export type Config = CamelKeys<ReturnType<typeof toConfig>>;
 /** A valid configuration, with what `check-config` and a reload need to know about it. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** What `config` was made of. */
   readonly document: ResolvedDocument;
   readonly readings: Readings;
-  /** The name of the file, as it was given. */
   readonly file: string;
   /** Sentences for the log about what works but should be corrected. */
   readonly warnings: readonly string[];
@@ -25,6 +23,5 @@ export interface ConfigValue {
   readonly path: string;
   readonly value: unknown;
   readonly source: 'default' | Origin['kind'];
-  /** `file:line:column`, the variable or the flag; empty for a default. */
   readonly place: string;
 }

@@ -12,13 +12,14 @@ export interface ConfigSources {
   readonly file?: string | undefined;
   /** Dotted path to text, from `--set`. They override the environment. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Default: the variables of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths start, also those in the file. Default: the current working directory. */
   readonly cwd?: string;
   /** Default true. False: no secret is read, so that somebody who may not read them can look into the outbox. */
   readonly secrets?: boolean;
 }
+
+export const databaseName = 'order-sync.db';
 
 const defaultFile = 'config/order-sync.yaml';
 
@@ -34,7 +35,6 @@ export interface Origin {
   readonly place: string;
 }
 
-/** The origin of each path. */
 export class Origins {
   readonly #file: YamlFile;
   readonly #overrides = new Map<string, Origin>();
@@ -93,6 +93,18 @@ export function readLayers({ environment = process.env, cwd = process.cwd(), fla
   }
   for (const [key, text] of Object.entries(flags)) set(key.split('.'), text, { kind: 'flag', place: '--set' });
   return { file: name, cwd, tree, origins, issues, warnings };
+}
+
+/**
+ * The folder of the outbox, if `data_dir` is given: nothing else is read of the configuration. So a command that only looks
+ * starts faster, and works although a mistake elsewhere would keep a worker from starting. Null: not given, or there are
+ * mistakes in names, so that the folder that is used by default may not be the one that was meant.
+ * @throws OrderSyncError CONFIG_INVALID when the file cannot be read, or is not YAML
+ */
+export function givenDataDir(sources: ConfigSources): string | null {
+  const { tree, cwd, issues } = readLayers(sources);
+  const given = valueAt(tree, ['data_dir']);
+  return typeof given === 'string' && given !== '' && issues.length === 0 ? resolve(cwd, given) : null;
 }
 
 function readConfigFile(name: string, cwd: string): string {

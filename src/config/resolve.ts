@@ -6,7 +6,7 @@ import { defaultParseLimits } from '../intake/orders/settings.ts';
 import { alertPace, type AlertSettings, callbackTimeouts, type ResultsSettings } from '../results/settings.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { defaultSubmitLimits } from '../submit/settings.ts';
-import { databaseName } from './data-dir.ts';
+import { databaseName } from './layers.ts';
 import type { ConfigDocument } from './schema.ts';
 
 /** Adds the defaults that depend on other keys and makes paths absolute. `--explain` shows this document. */
@@ -64,7 +64,7 @@ export interface Readings {
 /** The configuration as the code uses it: keys in camelCase, secrets read, and what no key sets. */
 export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readings) {
   const { trial, ...others } = document;
-  const { disk, intake, wholesale, submit, results, alerts, upkeep, seal, retention, admin, log, sandbox } = others;
+  const { disk, intake, wholesale, submit, results, alerts, upkeep, seal, retention, admin, sandbox } = others;
   const { webhook, folder } = intake;
   const scale = trial.time_scale;
   const { base_url, keys, wire, ca_file: _read, limits, ...upstream } = wholesale;
@@ -112,7 +112,6 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
       }),
       hosts: admin.hosts,
     },
-    log: { level: log.level, format: 'auto' as const },
     /** As written. Only the sandbox and the demo read it. */
     sandbox,
   };

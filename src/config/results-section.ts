@@ -138,7 +138,6 @@ const listedTwice = () => 'is listed twice: remove one of them';
 const mayBeHttp = (check: SectionCheck, endpoint: ConfigPath): boolean =>
   check.isSandbox || check.at(...endpoint, 'allow_http') === true;
 
-/** The group of results must exist, and the worker must be allowed to give files to it. */
 function checkGroup(check: SectionCheck): void {
   const at = ['results', 'group'];
   const group = check.at(...at);

@@ -38,7 +38,6 @@ export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, 
   }
 }
 
-/** The secrets of this node, in the sections and entries that are set. */
 function* secretPaths(
   node: SchemaNode,
   value: unknown,

@@ -45,7 +45,6 @@ export class SectionCheck {
     return valueAt(this.tree, path);
   }
 
-  /** The path of each entry of the list at this path. */
   entries(...path: ConfigPath): ConfigPath[] {
     const list = this.at(...path);
     return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
@@ -122,7 +121,6 @@ export class SectionCheck {
     }
   }
 
-  /** Reports an http address of another machine. */
   encrypted(path: ConfigPath, why: string): void {
     const url = this.at(...path);
     if (isUnencrypted(url)) this.report(path, `must be https, because ${why} unencrypted, got "${url}"`);

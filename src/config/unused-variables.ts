@@ -19,7 +19,6 @@ export function findUnusedVariables(environment: Readonly<Record<string, string 
     (name) => /^ORDER_SYNC_[^_]/.test(name) && environment[name] && name !== fileVariable && !serviceLink.test(name),
   );
   if (unused.length === 0) return { issues, warnings };
-  // Each variable by its letters.
   const variables = new Map(
     configKeys().map(({ path }) => [
       lettersOf(path),

@@ -175,7 +175,6 @@ export class ConnectionGuard {
       this.#close(oldestOf(this.#strangers) ?? this.#ofBusiest(), 'connections');
   }
 
-  /** The oldest connection of the address that has the most. */
   #ofBusiest(): Socket | undefined {
     let busiest: ReadonlySet<Socket> = new Set();
     for (const own of this.#ofAddress.values()) if (own.size > busiest.size) busiest = own;
@@ -219,7 +218,6 @@ export class ConnectionGuard {
   }
 }
 
-/** The one that was added first. */
 const oldestOf = (sockets: ReadonlySet<Socket>): Socket | undefined => sockets.values().next().value;
 
 /** Sets a key of a map that forgets its oldest keys. */

@@ -7,7 +7,6 @@ export class Deadline {
   readonly #over = new AbortController();
   readonly #ended = new AbortController();
 
-  /** @param ms by the monotonic time of the clock */
   constructor(clock: Clock, ms: number, signal: AbortSignal) {
     this.signal = AbortSignal.any([signal, this.#over.signal]);
     void clock.sleep(ms, this.#ended.signal).then(() => {

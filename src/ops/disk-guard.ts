@@ -30,9 +30,7 @@ export async function repeatWhileDiskIsFull<T>(
 const checkEveryMs = 1000;
 
 interface DiskGuardDeps {
-  /** Free space on the disk of the outbox, in bytes. */
   readonly freeBytes: () => Promise<number>;
-  /** With less free space something stops, in bytes. */
   readonly minFreeBytes: () => number;
   /** The work that stops, for the log: `nothing is sent`. */
   readonly stopped: string;
@@ -50,7 +48,6 @@ export class DiskGuard {
     this.#deps = deps;
   }
 
-  /** Checked once a second at most. */
   async hasSpace(): Promise<boolean> {
     const { freeBytes: readFreeBytes, minFreeBytes, stopped, clock, logger } = this.#deps;
     const now = clock.monoMs();

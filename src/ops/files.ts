@@ -4,7 +4,6 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Who may read a file that is written. */
 export interface FileAccess {
   readonly mode: number;
   /** The group that it gets; null: the group of new files in its folder. */
@@ -65,7 +64,6 @@ export async function replaceFile(
   await syncFolder(dirname(path));
 }
 
-/** As `replaceFile`, for a text. */
 export async function writeFileAtomically(path: string, text: string, access: FileAccess = onlyOwner): Promise<void> {
   await replaceFile(path, (draft) => draft.writeFile(text, 'utf8'), access);
 }

@@ -5,8 +5,6 @@ export type { Logger } from 'pino';
 
 export interface LogOptions {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-  /** `auto`: for people when the stream is a terminal, one JSON object per line otherwise. */
-  readonly format: 'auto' | 'json' | 'pretty';
   readonly version: string;
   readonly instance: string;
 }
@@ -48,10 +46,10 @@ const redactedPaths = [
 
 /**
  * The log of the worker. Each line is written before the call returns: nothing is lost when the process is killed. A
- * line has `level` as a word, `time` as ISO 8601 UTC, `instance` and `version`.
+ * line has `level` as a word, `time` as ISO 8601 UTC, `instance` and `version`; on a terminal it is formatted for people.
  */
 export function createLogger(options: LogOptions, stream: LogStream): Logger {
-  const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
+  const pretty = stream.isTTY === true;
   const children: Logger[] = [];
   const logger = pino(
     {
@@ -71,7 +69,6 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
 /** The children of each logger. pino gives every child a level of its own; each component has one, made at the start. */
 const childrenOf = new WeakMap<Logger, readonly Logger[]>();
 
-/** Sets the level of a logger and of its children. */
 export function setLogLevel(logger: Logger, level: string): void {
   for (const each of [logger, ...(childrenOf.get(logger) ?? [])]) each.level = level;
 }
@@ -82,7 +79,7 @@ export function setLogLevel(logger: Logger, level: string): void {
  */
 function prettyLines(stream: LogStream): { write(line: string): void } {
   const format = prettyFactory({
-    colorize: stream.isTTY === true,
+    colorize: true,
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname,instance,version',
     singleLine: true,

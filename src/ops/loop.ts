@@ -9,9 +9,6 @@ interface LoopOptions {
   readonly clock: Clock;
   /** One round of the work. Returns the idle delay, in ms: the next round begins after it, or when something notifies. */
   readonly round: (signal: AbortSignal) => Promise<number>;
-  /** Takes the error of a round and returns the idle delay, in ms. Absent: the loop ends, and `failed` rejects. */
-  readonly onError?: (error: unknown) => number;
-  /** Makes one more round after `stop` was called. */
   readonly endsWithRound?: boolean;
 }
 
@@ -42,7 +39,6 @@ export class Loop {
     return this.#stopping.signal;
   }
 
-  /** Begins the first round. Does nothing when the loop runs or was stopped. */
   start(): void {
     if (!this.signal.aborted) this.#running ??= this.#run().catch((error: unknown) => this.fail(error));
   }
@@ -68,28 +64,18 @@ export class Loop {
   }
 
   async #run(): Promise<void> {
-    const { clock, endsWithRound = false } = this.#options;
+    const { clock, round, endsWithRound = false } = this.#options;
     for (;;) {
       const isLast = this.signal.aborted;
       if (isLast && !endsWithRound) return;
       try {
-        const idleMs = await this.#round();
+        const idleMs = await round(this.signal);
         if (!isLast) await this.#sleep(idleMs);
       } catch (error) {
         if (!isDiskFull(error)) throw error;
         if (!isLast) await clock.sleep(fullDiskRetryMs, this.signal);
       }
       if (isLast) return;
-    }
-  }
-
-  async #round(): Promise<number> {
-    const { round, onError } = this.#options;
-    try {
-      return await round(this.signal);
-    } catch (error) {
-      if (onError === undefined) throw error;
-      return onError(error);
     }
   }
 

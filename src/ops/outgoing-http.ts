@@ -1,7 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import { Pool } from 'undici';
 
-/** One request, to the origin of its connections. */
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Begins with a slash; percent-encoded. */
@@ -27,7 +26,6 @@ export interface IncomingAnswer {
 export interface OutgoingConnections {
   /** Resolves with the head of the answer; rejects when there is none. */
   request(call: OutgoingRequest): Promise<IncomingAnswer>;
-  /** Aborts what is under way. */
   destroy(): Promise<void>;
 }
 

@@ -20,7 +20,6 @@ export class RefusalCounts {
     this.#logger = logger;
   }
 
-  /** How many there were since the start of the worker, by reason. */
   get totals(): ReadonlyMap<string, number> {
     return this.#totals;
   }

@@ -1,18 +1,11 @@
 /** Containers send SIGTERM to stop a process, terminals send SIGINT. */
 const stopSignalNames = ['SIGTERM', 'SIGINT'] as const;
 
-interface StopSignals {
-  /** Aborts at the first signal. Its reason is the name of the signal. */
-  readonly signal: AbortSignal;
-  /** Removes the handlers: the next signal ends the process. */
-  release(): void;
-}
-
 /**
  * Listens for the stop signals. The first one removes the handlers: a second signal ends the process at once. The outbox
- * makes that safe, and a person who presses Ctrl-C twice wants it.
+ * makes that safe, and a person who presses Ctrl-C twice wants it. `release` removes the handlers, too.
  */
-export function listenForStop(): StopSignals {
+export function listenForStop() {
   const abort = new AbortController();
   const release = () => {
     for (const name of stopSignalNames) process.off(name, onSignal);
@@ -25,18 +18,11 @@ export function listenForStop(): StopSignals {
   return { signal: abort.signal, release };
 }
 
-interface ReloadSignal {
-  /** Calls the handler at every SIGHUP from now on, and at once if one came before. */
-  listen(handler: () => void): void;
-  /** Removes the handler: the next SIGHUP ends the process. */
-  release(): void;
-}
-
 /**
  * Listens for SIGHUP, which asks a daemon to reload its configuration. From this call on SIGHUP does not end the process
  * any more. A SIGHUP during the start of the worker is remembered until `listen`.
  */
-export function listenForReload(): ReloadSignal {
+export function listenForReload() {
   let handler: (() => void) | null = null;
   let isPending = false;
   const onSignal = (): void => {
@@ -45,11 +31,12 @@ export function listenForReload(): ReloadSignal {
   };
   process.on('SIGHUP', onSignal);
   return {
-    listen: (given) => {
+    listen: (given: () => void): void => {
       handler = given;
       if (isPending) given();
       isPending = false;
     },
+    /** The next SIGHUP ends the process. */
     release: () => void process.off('SIGHUP', onSignal),
   };
 }

@@ -93,7 +93,6 @@ export class ContinuousClock implements Clock {
     return this.#read().stepMs;
   }
 
-  /** Lets the wall time jump by this step. */
   accept(stepMs: number): void {
     this.#steps.accept(stepMs);
   }

@@ -2,27 +2,21 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { csvRecords, isBlankRecord, linesOf } from '../orders/csv-rows.ts';
+import { type CsvRow, csvRecords, isBlankRecord, linesOf } from '../orders/csv-rows.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { utf8Pieces } from '../orders/utf8-text.ts';
 import { workNameOf } from './file-names.ts';
 import { hasErrno, openRegularFile, readPrefix, signatureAt } from './filesystem.ts';
 
-/** A CSV file as it came. */
 interface ArchivedCsv {
-  /** Whether it begins with a byte order mark. */
   readonly hasMark: boolean;
   readonly lineEnd: string;
   /** All of its records: also those before its header, its header, and blank ones. */
   readonly records: AsyncIterable<readonly ArchivedRecord[]>;
 }
 
-interface ArchivedRecord {
-  readonly cells: readonly string[];
-  /** The line of text on which it begins. */
-  readonly lineNumber: number;
-  readonly isBlank: boolean;
-}
+/** `lineNumber`: the line of text on which it begins. */
+type ArchivedRecord = Pick<CsvRow, 'cells' | 'lineNumber'> & { readonly isBlank: boolean };
 
 interface ArchivedCsvName {
   readonly fileId: string;

@@ -13,7 +13,6 @@ import type { FolderSettings } from './settings.ts';
 export interface ClaimedFile {
   readonly id: string;
   readonly name: string;
-  /** Its name in the work folder. */
   readonly workName: string;
 }
 

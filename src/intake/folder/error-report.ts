@@ -42,7 +42,6 @@ export function lineReport(file: FileRow, rejections: readonly Rejection[]): str
   });
 }
 
-/** The report to the sender about a file that was rejected as a whole. */
 export function documentReport(file: { id: string; name: string }, error: DocumentError): string {
   return render({
     file: file.name,

@@ -36,7 +36,6 @@ export function signatureOf(stats: BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
 }
 
-/** The signature of the file at a path; null when there is none. */
 export async function signatureAt(path: string | Buffer): Promise<string | null> {
   try {
     return signatureOf(await lstat(path, { bigint: true }));

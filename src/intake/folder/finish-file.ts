@@ -18,7 +18,6 @@ export interface ArchivedFile {
   readonly id: string;
   readonly name: string;
   readonly path: string;
-  /** The signature when the file was read. */
   readonly signature: string;
 }
 
@@ -37,7 +36,6 @@ export class ArchivedFiles {
     if (this.#watched.length > watchedFiles) this.#watched.shift();
   }
 
-  /** Returns the files that changed since they were read, each once. */
   async takeChanged(nowMono: number): Promise<readonly ArchivedFile[]> {
     this.#watched = this.#watched.filter((file) => file.untilMono > nowMono);
     const changed: ArchivedFile[] = [];
@@ -67,14 +65,12 @@ export interface FileContext {
   readonly store: Intake;
   readonly clock: Clock;
   readonly config: FolderSettings;
-  /** Null: no SKU map is configured. */
   readonly skus: SkuSource | null;
   readonly onAccepted: (lines: AcceptedLines) => void;
   /** Called before a file is moved into the archive: its writer may continue there. */
   readonly onArchiving: (file: ArchivedFile) => void;
   /** Ids of the files whose start this process has counted. */
   readonly begun: Set<string>;
-  /** Aborts between two batches. */
   readonly signal: AbortSignal;
 }
 
@@ -130,7 +126,6 @@ export async function rejectFile(context: FileContext, file: ClaimedFile, error:
   return moveToRejected(context, file, code, message);
 }
 
-/** Moves a file whose rejection is recorded. */
 export async function moveToRejected(
   context: FileContext,
   file: ClaimedFile,

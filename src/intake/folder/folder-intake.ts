@@ -15,7 +15,6 @@ import { type InboxFile, listInbox, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
 import type { FolderSettings } from './settings.ts';
 
-/** The results of one scan of the inbox. */
 class ScanReport {
   ingested = 0;
   rejected = 0;
@@ -25,7 +24,6 @@ class ScanReport {
   waiting = 0;
   /** Files that could not be read or moved; they will be tried again. */
   deferred = 0;
-  /** The lines of the ingested files. */
   readonly lines = { accepted: 0, known: 0, conflicts: 0, rejected: 0 };
 
   add(outcome: Exclude<FileOutcome, { kind: 'interrupted' }>): void {
@@ -38,11 +36,8 @@ class ScanReport {
 interface FolderIntakeStatus {
   /** `degraded`: it runs, but has a problem and tries again. `failed`: an error has stopped it. */
   readonly state: 'stopped' | 'running' | 'degraded' | 'failed';
-  /** The problems, for people; null: none. */
   readonly degraded: string | null;
-  /** Files in the inbox that are not ready yet. */
   readonly waiting: number;
-  /** Files in the work folder that are not finished. */
   readonly unfinished: number;
 }
 
@@ -51,7 +46,6 @@ interface FolderIntakeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: FolderSettings;
-  /** Needed only where `config.skuMap` is set. */
   readonly openSkuMap?: OpenSkuMap;
   /** Whether the disk has space for new orders; absent: nobody asks. */
   readonly hasSpace?: () => Promise<boolean>;
@@ -111,7 +105,6 @@ export class FolderIntake {
     if (this.#state === 'running') this.#state = 'stopped';
   }
 
-  /** Scans once and processes every file that is ready. */
   scanOnce(): Promise<ScanReport> {
     const scan = this.#lastScan.then(async () => {
       await this.#prepare();
@@ -142,10 +135,8 @@ export class FolderIntake {
 
   status(): FolderIntakeStatus {
     const skuProblem = this.#skus?.problem ?? null;
-    const problems = [
-      ...this.#log.problems(),
-      ...(skuProblem === null ? [] : [`The changed SKU map is not in use: ${skuProblem}`]),
-    ];
+    const problems = [...this.#log.problems()];
+    if (skuProblem !== null) problems.push(`The changed SKU map is not in use: ${skuProblem}`);
     const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
     return {
       state: this.#state === 'running' && degraded !== null ? 'degraded' : this.#state,
@@ -179,7 +170,7 @@ export class FolderIntake {
     const { unfinished, foreign } = await findUnfinishedFiles(config, store.intake.files);
     const unknown = unfinished.filter(({ id }) => !this.#unfinished.has(id));
     for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });
-    this.#log.resumed(unknown);
+    this.#log.resumed(unknown.length);
     return foreign;
   }
 
@@ -227,7 +218,6 @@ export class FolderIntake {
     return report;
   }
 
-  /** The files of the archive that were written to after they were read. */
   async #lateWrites(): Promise<readonly ArchivedFile[]> {
     const { clock, config } = this.#options;
     const message = `The archive ${config.archive} cannot be read, so late writes go unnoticed`;

@@ -12,7 +12,6 @@ export class FolderLog {
     this.#logger = logger;
   }
 
-  /** The messages of all problems that last. */
   problems(): readonly string[] {
     return [...this.#problems.values()];
   }
@@ -30,17 +29,13 @@ export class FolderLog {
     this.#logger.info({ was: message }, 'problem of the folder intake solved');
   }
 
-  resumed(unfinished: readonly ClaimedFile[]): void {
-    if (unfinished.length > 0)
-      this.#logger.info({ files: unfinished.length }, 'resuming order files that were not finished');
+  resumed(files: number): void {
+    if (files > 0) this.#logger.info({ files }, 'resuming order files that were not finished');
   }
 
-  foreign(foreign: readonly string[], work: string): void {
-    if (foreign.length > 0)
-      this.#logger.warn(
-        { work, names: foreign.slice(0, 20) },
-        'the work folder has files that order-sync did not write',
-      );
+  foreign(names: readonly string[], work: string): void {
+    if (names.length === 0) return;
+    this.#logger.warn({ work, names: names.slice(0, 20) }, 'the work folder has files that order-sync did not write');
   }
 
   /** Folders stay in the inbox; each is logged once. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { lstat, readdir } from 'node:fs/promises';
-import { isUnfinishedName, markerSuffix, shownName } from './file-names.ts';
+import { markerSuffix } from './file-names.ts';
 import { hasErrno, signatureOf } from './filesystem.ts';
 
 interface Observation {
@@ -47,7 +47,6 @@ export class StableFiles {
 
 export interface InboxFile {
   readonly path: Buffer;
-  /** The name as text, for logs and reports. */
   readonly name: string;
   /** The bytes of the name as a key: a name need not be UTF-8. */
   readonly key: string;
@@ -57,15 +56,15 @@ export interface InboxFile {
   readonly signature: string;
 }
 
-interface InboxListing {
-  readonly files: readonly InboxFile[];
-  /** Keys of the files that have a `.done` marker; only with markers. */
-  readonly marked: ReadonlySet<string>;
-}
+/** Names that programs use while they are still writing a file. */
+const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
 
-/** Lists the inbox without files that are still being written. Markers are not listed as files. */
-export async function listInbox(inbox: string, withMarkers: boolean): Promise<InboxListing> {
-  const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !isUnfinishedName(keyOf(name)));
+/**
+ * Lists the inbox without files that are still being written. With markers, `marked` has the keys of the files that have one;
+ * markers are not listed as files.
+ */
+export async function listInbox(inbox: string, withMarkers: boolean) {
+  const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !unfinished.test(keyOf(name)));
   const isMarker = (name: Buffer): boolean => withMarkers && keyOf(name).endsWith(markerSuffix);
   const marked = new Set(names.filter(isMarker).map((name) => keyOf(name).slice(0, -markerSuffix.length)));
   const candidates = names.filter((name) => !isMarker(name)).toSorted((one, other) => one.compare(other));
@@ -87,7 +86,7 @@ async function inspect(inbox: string, nameBytes: Buffer): Promise<InboxFile | nu
     const stats = await lstat(path, { bigint: true });
     return {
       path,
-      name: shownName(nameBytes),
+      name: nameBytes.toString('utf8').replace(/\p{Cc}/gu, '\uFFFD'),
       key: keyOf(nameBytes),
       kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other',
       sizeBytes: Number(stats.size),

@@ -6,7 +6,6 @@ export interface FolderSettings {
   readonly work: string;
   readonly archive: string;
   readonly rejected: string;
-  /** The source of orders that name none. */
   readonly source: string;
   /** The balance to charge for orders that name none; null: each must name one. */
   readonly currency: string | null;

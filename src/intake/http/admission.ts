@@ -17,7 +17,6 @@ export interface Caller {
   readonly name: string;
   /** The source of orders that name none; null: nothing names it for this caller. */
   readonly source: string | null;
-  /** Null: any source. */
   readonly sources: readonly string[] | null;
   readonly scopes: readonly TokenScope[];
 }
@@ -114,7 +113,6 @@ export class Admission {
     throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
   }
 
-  /** Counts requests of a caller. Throws Refusal when it sends too many. */
   count(caller: Caller, requests = 1): void {
     if (requests === 0) return;
     const waitMs = this.#rates.take(caller.name, requests);

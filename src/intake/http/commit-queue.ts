@@ -44,7 +44,6 @@ export class CommitQueue {
     return this.#failure.promise;
   }
 
-  /** How full the queue is, from 0 to 1. */
   get fill(): number {
     return this.#uncommitted / this.#limit;
   }
@@ -63,7 +62,6 @@ export class CommitQueue {
     return promise;
   }
 
-  /** Resolves when no request waits any more. */
   async idle(): Promise<void> {
     while (this.#draining !== null) await this.#draining;
   }

@@ -36,7 +36,6 @@ function textOfDocument(version: string): string {
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}td,th{border:1px solid #8888;padding:.3rem .6rem;text-align:left}`;
 
-/** The page that the type of each problem links to. */
 function page(version: string): ReturnType<typeof html> {
   return html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>order-sync: orders over HTTP</title>
 <meta name="viewport" content="width=device-width"><style>${style}</style></head><body>

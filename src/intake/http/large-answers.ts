@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
 
-/** An answer with at most so many results is small. */
 const smallAnswer = 50;
 /** So many large answers are in memory at once. Each has at most some MB: a request is limited, and so are its orders. */
 const answersAtOnce = 2;

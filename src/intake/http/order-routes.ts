@@ -18,7 +18,6 @@ import type { WaitingCallers } from './waiting-callers.ts';
 
 /** So many lines of a request count as one request of the caller's rate. */
 const linesPerRequest = 50;
-/** So many orders are read at once. */
 const ordersAtOnce = 50;
 
 interface OrderRoutesDeps {
@@ -30,11 +29,9 @@ interface OrderRoutesDeps {
   readonly commits: CommitQueue;
   readonly waiting: WaitingCallers;
   readonly largeAnswers: LargeAnswers;
-  /** The outbox has new lines, or lines were cancelled. */
   readonly onChanged: (accepted: AcceptedLines) => void;
 }
 
-/** The routes for orders: post them, read one, cancel one. */
 export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
   const routes = new Hono<Web>();
   routes.post('/v1/orders', (context) => postOrders(deps, context));
@@ -181,12 +178,10 @@ async function inTurns<T, R>(items: readonly T[], map: (item: T) => R): Promise<
   return mapped;
 }
 
-/** The path at which an order is read and cancelled. */
 function orderUrl(source: string, orderId: string): string {
   return `/v1/orders/${encodeURIComponent(source)}/${encodeURIComponent(orderId)}`;
 }
 
-/** Confirms that an order is on disk. */
 function acknowledgementOf({ source, orderId, status, requestId, lines }: AcceptedOrder, read: OutboxReader) {
   return {
     source,

@@ -33,7 +33,6 @@ export interface DocumentMistake {
 export class Refusal extends Error {
   readonly code: ProblemCode;
   readonly headers: Readonly<Record<string, string>>;
-  /** Details that only some kinds of problems have. */
   readonly extensions: Readonly<Record<string, unknown>>;
 
   constructor(

@@ -9,7 +9,6 @@ import { utf8Text } from '../orders/utf8-text.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
 
-/** A request body without mistakes. */
 export interface ReadOrders {
   readonly lines: WholeRequest['lines'];
   /** Whether the body was one order and not a batch: the answer has the same form. */
@@ -53,7 +52,6 @@ export function readOrders(
   return { lines, single };
 }
 
-/** Reads a body with the strict JSON reader. Throws Refusal when it is not JSON in UTF-8. */
 function readJson(body: Buffer, depth: number): StrictJson {
   let text = '';
   try {

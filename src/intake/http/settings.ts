@@ -10,7 +10,6 @@ export interface WebhookCaller {
 export const tokenScopes = ['post', 'read', 'cancel'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** Someone who is known by a bearer token. */
 export interface TokenCaller {
   readonly name: string;
   /** Any of them is accepted, so that one can be replaced without an interruption. */
@@ -27,7 +26,6 @@ export const defaultWebhookLimits = {
   batchLines: 1000,
   /** Levels of nested objects and arrays. */
   depth: 16,
-  /** The rate of one caller. */
   requestsPerMinute: 1200,
   burst: 200,
   /** Requests that wait for the disk at the same time. */
@@ -50,7 +48,6 @@ export const usualSource = 'webhook';
 
 export interface WebhookSettings {
   readonly listen: { readonly host: string; readonly port: number };
-  /** The source of orders when neither they nor their caller name one. */
   readonly source: string;
   readonly tokens: readonly TokenCaller[];
   readonly standardWebhooks: readonly WebhookCaller[];

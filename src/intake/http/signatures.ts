@@ -19,7 +19,6 @@ export function isSignature(sent: string, expected: Buffer): boolean {
 /** How far the clock of the sender may differ, in seconds, as in the published libraries. */
 const toleranceS = 300;
 
-/** The three headers of the Standard Webhooks scheme. */
 export interface StandardWebhookHeaders {
   readonly id: string;
   readonly timestamp: string;

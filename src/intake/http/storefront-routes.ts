@@ -10,17 +10,13 @@ import type { CallerLimits } from './caller-limits.ts';
 import { hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
 
-/** The receivers of the webhooks of shops. */
 export interface ShopHandlers {
-  /** Null when there is no such shop. */
   handlerFor(platform: string, shop: string): ShopHandler | null;
   health(): 'pass' | 'warn';
 }
 
-/** Takes in the orders of one shop. */
 export interface ShopHandler {
   readonly shop: ShopName & { readonly secrets: readonly string[] };
-  /** How the platform signs and marks its webhooks. */
   readonly webhook: {
     /** Carries the base64 of HMAC-SHA256 over the raw body. In lower case. */
     readonly signatureHeader: string;
@@ -39,7 +35,6 @@ interface ShopDelivery {
   /** The JSON of the body, with every number as text. */
   readonly document: unknown;
   readonly isTest: boolean;
-  /** The topic that the webhook names. */
   readonly topic: string | null;
   readonly isListed: false;
 }
@@ -62,13 +57,11 @@ interface ShopName {
   readonly shop: string;
 }
 
-/** Reads shops back through their APIs. */
 export interface ReadBack {
   /** Whether the next run can be relied on to read an order of this shop. */
   isReady(shop: ShopName): boolean;
   /** Whether it will also read an order that was changed then. */
   willRead(shop: ShopName, modifiedMs: number): Promise<boolean>;
-  /** Has the shop read back soon. */
   notify(shop: ShopName): void;
 }
 
@@ -78,7 +71,6 @@ interface StorefrontDeps {
   readonly logger: Logger;
   readonly bodyBytes: number;
   readonly limits: CallerLimits;
-  /** Null: no shop can be read back. */
   readonly readBack: ReadBack | null;
 }
 

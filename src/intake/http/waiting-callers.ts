@@ -34,22 +34,15 @@ export class WaitingCallers {
   readonly #limit: number;
   readonly #loop: Loop;
   readonly #waiters = new Set<Waiter>();
-  /** The versions of the open orders that were last looked at. */
   #seen = new Map<number, number>();
 
   constructor(read: OutboxReader, clock: Clock, limit: number) {
     this.#read = read;
     this.#clock = clock;
     this.#limit = limit;
-    // The outbox cannot be read: each caller reads it itself and gets the error.
-    const onError = (): number => {
-      for (const { done } of this.#waiters) done();
-      return noWaiterMs;
-    };
-    this.#loop = new Loop({ clock, round: (signal) => this.#round(signal), onError });
+    this.#loop = new Loop({ clock, round: (signal) => this.#round(signal) });
   }
 
-  /** An order may have changed. */
   notify(): void {
     if (this.#waiters.size > 0) this.#loop.notify();
   }
@@ -76,7 +69,13 @@ export class WaitingCallers {
   }
 
   async #round(signal: AbortSignal): Promise<number> {
-    await this.#lookAtAll();
+    try {
+      await this.#lookAtAll();
+    } catch {
+      // The outbox cannot be read: each caller reads it itself and gets the error.
+      for (const { done } of this.#waiters) done();
+      return noWaiterMs;
+    }
     if (this.#waiters.size === 0) return noWaiterMs;
     await this.#clock.sleep(gatherMs, signal);
     return maxIdleDelayMs;

@@ -22,10 +22,8 @@ interface WebhookIntakeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: WebhookSettings;
-  /** Takes in the orders of WooCommerce and Shopify. */
   readonly shops: ShopHandlers;
   readonly version: string;
-  /** The outbox has new lines, or lines were cancelled. */
   readonly onAccepted?: (lines: AcceptedLines) => void;
   /** Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is flagged for review. */
   readonly readBack?: ReadBack;
@@ -33,7 +31,6 @@ interface WebhookIntakeOptions {
   readonly startServer?: typeof startWebhookServer;
 }
 
-/** All that a reload of the configuration replaces. */
 interface Endpoints {
   readonly respond: Hono<Web>['fetch'];
   readonly shops: ShopHandlers;
@@ -73,7 +70,6 @@ export class WebhookIntake {
     return intake;
   }
 
-  /** The `host:port` on which it listens. */
   get address(): string {
     return this.#server?.address ?? '';
   }
@@ -83,7 +79,6 @@ export class WebhookIntake {
     return this.#commits.failed;
   }
 
-  /** Orders may have changed: checks those that callers wait for. */
   notify(): void {
     this.#waiting.notify();
   }
@@ -172,7 +167,6 @@ export class WebhookIntake {
   }
 }
 
-/** All routes; errors become problem documents. */
 function webhookRoutes(parts: readonly Hono<Web>[], logger: Logger): Hono<Web> {
   const app = new Hono<Web>();
   for (const routes of parts) app.route('/', routes);

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
 import type { ConnectionGuard } from '../../ops/connection-guard.ts';
+import { endWithin } from '../../ops/deadline.ts';
 import { listen } from '../../ops/listen.ts';
 import type { WebhookSettings } from './settings.ts';
 
@@ -12,7 +13,6 @@ export interface WebhookServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Answers a request; never rejects. */
 export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bindings) => Promise<Response>;
 
 /**
@@ -55,11 +55,7 @@ export async function startWebhookServer(
 }
 
 async function closeServer(server: Server, clock: Clock, graceMs: number): Promise<void> {
-  const done = new AbortController();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  const graceEnded = clock.sleep(graceMs, done.signal).then(() => server.closeAllConnections());
-  await closed;
-  done.abort();
-  await graceEnded;
+  await endWithin(clock, graceMs, () => server.closeAllConnections(), closed);
 }

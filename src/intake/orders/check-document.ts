@@ -9,14 +9,12 @@ import { utf8Pieces } from './utf8-text.ts';
 
 const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set() };
 
-/** The facts of a document that was read to its end and is complete. */
 export interface DocumentSummary {
   readonly sha256: string;
   readonly sizeBytes: number;
   /** Order lines, including those that `parseOrders` will reject. */
   readonly rows: number;
   readonly counted: CountedOrders;
-  /** The separator of a CSV document; null: it is none. */
   readonly delimiter: string | null;
 }
 

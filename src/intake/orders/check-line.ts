@@ -15,13 +15,11 @@ import {
 } from '../../core/order/order-request.ts';
 import type { NewRejection } from '../../store/intake/rejections.ts';
 
-/** The result of checking one line of a document. */
 export type CheckedLine =
   | { readonly kind: 'line'; readonly line: AcceptableLine & { readonly lineNumber: number } }
   /** `rule` of the rejection names all problems, as far as they fit. */
   | { readonly kind: 'rejection'; readonly rejection: NewRejection; readonly problems: readonly Problem[] };
 
-/** One thing that is wrong with a line or with the head of its order. */
 export interface Problem {
   readonly code: string;
   /** A JSON pointer, or the name of a column. */
@@ -30,7 +28,6 @@ export interface Problem {
   readonly value: string | null;
 }
 
-/** The identity of a line, as far as it can be read. */
 export type LineIdentity = Pick<NewRejection, 'lineNumber' | 'source' | 'orderId' | 'lineId' | 'product'>;
 
 /** Names the field at a path within a line or a head as the sender knows it: by a JSON pointer or a column. */
@@ -107,7 +104,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path; undefined when there is none. */
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let at = value;
   for (const part of path) {
@@ -181,7 +177,6 @@ function ruleOfInvalid(issue: z.core.$ZodIssue, found: unknown): string {
   }
 }
 
-/** A suggestion as the end of a sentence; empty when no known name is similar. */
 function didYouMean(name: string, known: readonly string[]): string {
   const nearest = name.length > 64 ? undefined : nearestName(name, known);
   return nearest === undefined ? '' : `: did you mean ${nearest}?`;

@@ -15,7 +15,6 @@ import {
 } from './check-line.ts';
 import { type JsonFinding, jsonPointer } from './strict-json.ts';
 
-/** An order object that was read from JSON, with its place. */
 export interface FoundOrder {
   readonly value: unknown;
   /** Its place in the document; empty when it is the document. */

@@ -141,7 +141,6 @@ function addEscapedIds(row: CsvRow, problems: Problem[]): void {
   }
 }
 
-/** The line of a row, with what the row need not say. */
 function lineOf(
   row: CsvRow,
   isOneOfSeveral: boolean,

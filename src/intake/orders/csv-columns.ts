@@ -7,7 +7,6 @@ import { type CsvColumn, csvColumns, type ParseOptions } from './settings.ts';
 export interface CsvHeader {
   readonly width: number;
   readonly delimiter: string;
-  /** The index of each known column. */
   readonly known: ReadonlyMap<CsvColumn, number>;
   /** Columns that are carried through to the result; not those that a CSV result adds, which may have codes in them. */
   readonly extra: readonly { readonly name: string; readonly index: number }[];
@@ -17,7 +16,6 @@ export interface CsvHeader {
   readonly nameOf: FieldNames;
 }
 
-/** The configuration of CSV files, as far as their header depends on it. */
 type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency'>;
 
 /**

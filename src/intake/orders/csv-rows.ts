@@ -7,7 +7,6 @@ import type { ParseOptions } from './settings.ts';
 
 export interface CsvRow {
   readonly cells: readonly string[];
-  /** The line of text on which the row begins. */
   readonly lineNumber: number;
   readonly header: CsvHeader;
 }
@@ -118,7 +117,6 @@ async function readDialect(
   return { delimiter: separatorOf(headerIn(text), options), firstLine: 0, rest: piecesFrom(begin, iterator) };
 }
 
-/** The pieces of an iterator from which `first` was already taken. */
 async function* piecesFrom(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   try {
     if (first.length > 0) yield first;
@@ -152,7 +150,6 @@ interface CsvDialect {
   readonly delimiter: string;
   /** The number of lines before the first piece. */
   readonly firstLine: number;
-  /** The longest record. */
   readonly rowBytes: number;
 }
 

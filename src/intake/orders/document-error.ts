@@ -1,6 +1,5 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
-/** One of several mistakes for which a document is rejected. */
 export interface DocumentMistake {
   readonly line: number;
   readonly code: string;

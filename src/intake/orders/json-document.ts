@@ -71,7 +71,6 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
 
 export interface TextLine {
   readonly text: string;
-  /** Counts from 1. */
   readonly number: number;
   /** False for a last line without a newline: the file may have been cut off there. */
   readonly ended: boolean;

@@ -25,7 +25,6 @@ class RepeatedRows {
   /** The lines of the current order by id. Most orders have one line, so the map is made for the second. */
   #linesById: Map<string, Line> | null = null;
 
-  /** Returns the line, or its rejection when it repeats an earlier line. */
   check(checked: CheckedLine, { header }: CsvRow): CheckedLine {
     if (checked.kind !== 'line') return checked;
     const { line } = checked;

@@ -29,9 +29,7 @@ export const defaultParseLimits = {
   documentBytes: 67_108_864,
   /** Bytes of a JSON document, which is held in memory as a whole. */
   jsonBytes: 8_388_608,
-  /** Order lines in one document. */
   rows: 50_000,
-  /** Bytes of one row of a CSV document. */
   rowBytes: 65_536,
   /** Bytes of one line of an NDJSON document: a whole order with up to 1,000 lines. */
   orderBytes: 1_048_576,

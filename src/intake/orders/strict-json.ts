@@ -19,12 +19,12 @@ export interface JsonFinding {
 }
 
 export class JsonSyntaxError extends Error {
+  override name = 'JsonSyntaxError';
   readonly code: 'invalid_json' | 'too_deep';
   readonly offset: number;
 
-  constructor(code: 'invalid_json' | 'too_deep', message: string, offset: number) {
+  constructor(message: string, offset: number, code: 'invalid_json' | 'too_deep' = 'invalid_json') {
     super(message);
-    this.name = 'JsonSyntaxError';
     this.code = code;
     this.offset = offset;
   }
@@ -74,7 +74,7 @@ class Reader {
   }
 
   #fail(message: string, offset = this.#at): never {
-    throw new JsonSyntaxError('invalid_json', message, offset);
+    throw new JsonSyntaxError(message, offset);
   }
 
   #met(): string {
@@ -113,9 +113,8 @@ class Reader {
 
   /** Steps into an object or an array. True when it is empty; then also out of it. */
   #enter(depth: number, close: string): boolean {
-    if (depth > this.#maxDepth) {
-      throw new JsonSyntaxError('too_deep', `more than ${this.#maxDepth} nested objects and arrays`, this.#at);
-    }
+    if (depth > this.#maxDepth)
+      throw new JsonSyntaxError(`more than ${this.#maxDepth} nested objects and arrays`, this.#at, 'too_deep');
     this.#at += 1;
     this.#skipSpace();
     if (this.#text[this.#at] !== close) return false;
@@ -147,9 +146,7 @@ class Reader {
       if (this.#text[this.#at] !== ':') this.#fail(`expected ":", met ${this.#met()}`);
       this.#at += 1;
       if (key === '__proto__') this.#find('reserved_key', 'must not be used as a name', key, key);
-      else if (Object.hasOwn(object, key)) {
-        this.#find('duplicate_key', 'is given twice in the same object', key, key);
-      }
+      else if (Object.hasOwn(object, key)) this.#find('duplicate_key', 'is given twice in the same object', key, key);
       this.#path.push(key);
       const value = this.#value(depth);
       this.#path.pop();
@@ -200,9 +197,8 @@ class Reader {
     if (match === undefined) this.#fail(`expected a value, met ${this.#met()}`);
     this.#at += match.length;
     const value = Number(match);
-    if (losesDigits(match, value)) {
+    if (losesDigits(match, value))
       this.#find('unsafe_number', 'is a number that loses digits: send it as a string', match);
-    }
     return value;
   }
 }

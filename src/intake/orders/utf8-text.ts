@@ -25,7 +25,6 @@ export function utf8Text(bytes: Buffer): string {
   return new Utf8Check().next(bytes).toString('utf8');
 }
 
-/** Checks successive pieces of a document. */
 class Utf8Check {
   #bytes = 0;
   #lines = 1;
@@ -35,7 +34,6 @@ class Utf8Check {
     return this.#bytes > 0 || piece.length >= 4;
   }
 
-  /** Returns the piece, without the mark. */
   next(received: Buffer): Buffer {
     if (this.#bytes > 0 || received.length === 0) return this.#checked(received);
     rejectUtf16(received);

@@ -59,12 +59,12 @@ export class AlertLoop {
     this.#settings = settings;
     this.#deps = deps;
     this.#pause = new SinkPause({ ...deps, sink: alertSinkName(settings.name) });
-    const round = async (): Promise<number> => {
+    const look = async (): Promise<number> => {
       await this.#look();
       this.#hasFailed = false;
       return this.#idleMs();
     };
-    this.#loop = new Loop({ clock: deps.clock, round, onError: (error) => this.#failed(error) });
+    this.#loop = new Loop({ clock: deps.clock, round: () => look().catch((error: unknown) => this.#failed(error)) });
   }
 
   start(): void {

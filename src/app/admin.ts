@@ -12,7 +12,6 @@ import { explain, explainQueue, type QueueSources } from '../submit/explain-queu
 import type { ConfigReloader } from './reload.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/** The dependencies of the admin server besides the parts of the worker. */
 interface AdminDeps {
   /** Runs the commands that call others: the stop aborts them. */
   readonly calls: CommandCalls;
@@ -21,7 +20,6 @@ interface AdminDeps {
   readonly draining: () => boolean;
 }
 
-/** The running admin server. */
 export interface Admin extends HealthServer {
   /** The secret that commands must show, in the run file only. */
   readonly token: string;
@@ -39,14 +37,9 @@ export async function startAdmin(
   const { listen } = config.admin;
   const token = newControlToken();
   const perform = performer(parts, own.calls, deps, current);
-  const control = controlRoutes({
-    token,
-    host: listen.host,
-    draining,
-    reload: reloader === null ? null : () => reloader.reload('command'),
-    logger: deps.logger.child({ component: 'control' }),
-    perform,
-  });
+  const reload = reloader === null ? null : () => reloader.reload('command');
+  const controlLogger = deps.logger.child({ component: 'control' });
+  const control = controlRoutes({ token, host: listen.host, draining, reload, logger: controlLogger, perform });
   const addMore = (routes: Hono): void => {
     routes.route('/', control);
     // They check every path that is left, so they come last.
@@ -58,13 +51,11 @@ export async function startAdmin(
   return { ...(await startHealthServer(health)), token };
 }
 
-type Perform = (command: OperatorCommand) => Promise<CommandResult>;
-
 /** Performs a command of the command line or of a page. */
-function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, current: CurrentConfig): Perform {
+function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, current: CurrentConfig) {
   const { store, dispatcher, notify } = parts;
   const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
-  return async (command) => {
+  return async (command: OperatorCommand): Promise<CommandResult> => {
     if (command.action === 'explain') return explain(queueSources(parts, deps, current), command.reference);
     if (isCalling(command)) return await calls.run((signal) => performCalls(parts, command, signal));
     const result = await performInWorker(worker, store, command, commandSettings(current.config), deps.clock);
@@ -78,7 +69,7 @@ function adminPages(
   { reloader, draining }: AdminDeps,
   deps: WorkerDeps,
   current: CurrentConfig,
-  perform: Perform,
+  perform: ReturnType<typeof performer>,
 ): ReturnType<typeof pageRoutes> {
   const { config, clock, version } = deps;
   const { read } = parts.store;

@@ -4,9 +4,11 @@ import { FolderIntake } from '../intake/folder/folder-intake.ts';
 import { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { DiskGuard } from '../ops/disk-guard.ts';
 import { ReadBack } from '../storefronts/read-back/read-back.ts';
+import type { Shop } from '../storefronts/settings.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { SkuFile } from '../storefronts/sku-file.ts';
-import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
+import { recheckAfterMs } from '../storefronts/shop/shop-settings.ts';
+import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/attempt.ts';
 import type { CurrentConfig, CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
@@ -63,13 +65,8 @@ export function buildStorefronts(
 ): StorefrontIntake {
   const { clock } = deps;
   const logger = deps.logger.child({ component: 'webhook' });
-  return new StorefrontIntake({
-    shops: config.intake.shops,
-    store: store.storefronts,
-    clock,
-    logger,
-    onChanged: countAccepted(deps, onChanged),
-  });
+  const intake = { shops: config.intake.shops, store: store.storefronts, clock, logger };
+  return new StorefrontIntake({ ...intake, onChanged: countAccepted(deps, onChanged) });
 }
 
 /** Builds the reading of shops through their REST APIs. It reads nothing before its `start`. */
@@ -85,18 +82,12 @@ export function buildReadBack(
   const notRead = shops.filter(({ rest }) => rest === null).length;
   if (notRead > 0)
     logger.warn({ shops: notRead }, 'shops without a `rest` section: the worker misses orders whose webhook is lost');
-  return new ReadBack({
-    shops,
-    store: store.storefronts,
-    clock,
-    logger,
-    connections,
-    handlerOf: ({ platform, shop }) => {
-      const handler = current.intake.handlerFor(platform, shop);
-      assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
-      return handler;
-    },
-  });
+  const handlerOf = ({ platform, shop }: Shop): ShopHandler => {
+    const handler = current.intake.handlerFor(platform, shop);
+    assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+    return handler;
+  };
+  return new ReadBack({ shops, store: store.storefronts, clock, logger, connections, handlerOf });
 }
 
 /**
@@ -104,11 +95,7 @@ export function buildReadBack(
  * @param onDelayed called when an entry of this source waits for that
  */
 export function recheckRule(current: CurrentConfig, onDelayed: (source: string) => void): RecheckRule {
-  return {
-    maxAgeMs: (source) => {
-      const minutes = current.config.intake.shops.find((shop) => shop.source === source)?.rest?.recheckAfterMin ?? 0;
-      return minutes === 0 ? null : minutes * 60_000;
-    },
-    onDelayed,
-  };
+  const isReadBack = (source: string): boolean =>
+    current.config.intake.shops.some((shop) => shop.source === source && shop.rest !== null);
+  return { maxAgeMs: (source) => (isReadBack(source) ? recheckAfterMs : null), onDelayed };
 }

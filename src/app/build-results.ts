@@ -5,10 +5,10 @@ import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { AlertLoop } from '../results/alerts/alert-loop.ts';
 import { CallbackSink } from '../results/callback-sink.ts';
 import { CsvResults } from '../results/csv-results.ts';
+import type { ReadOriginal } from '../results/csv-text.ts';
 import { CustomerTexts } from '../results/customer-texts.ts';
 import type { Sink } from '../results/delivery-loop.ts';
 import { FolderSink, ResultFolder } from '../results/result-folder.ts';
-import type { CallbackSettings } from '../results/settings.ts';
 import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../storefronts/write-back.ts';
@@ -35,27 +35,19 @@ export function buildResults(
   const resultFolder = new ResultFolder(folder, access);
   const files = new FolderSink(resultFolder);
   const { archive } = config.intake.folder;
-  const csvResults = new CsvResults({
-    store,
-    clock,
-    logger,
-    folder: resultFolder,
-    readOriginal: (file, use) => readArchivedCsv(archive, file, use),
-  });
+  const readOriginal: ReadOriginal = (file, use) => readArchivedCsv(archive, file, use);
+  const csvResults = new CsvResults({ store, clock, logger, folder: resultFolder, readOriginal });
   const sinksOf = ({ results, intake }: Config): readonly Sink[] => [
     files,
     ...results.callbacks.map((given) => {
-      const { name: endpoint } = given;
-      const receiver = (): CallbackSettings =>
-        current.config.results.callbacks.find(({ name }) => name === endpoint) ?? given;
-      return new CallbackSink({ endpoint, receiver, clock, version, retryTimeScale });
+      const receiver = () => current.config.results.callbacks.find(({ name }) => name === given.name) ?? given;
+      return new CallbackSink({ endpoint: given.name, receiver, clock, version, retryTimeScale });
     }),
-    ...writtenShops(intake.shops)
-      .map(writeBackName)
-      .map((name) => {
-        const shop = () => current.config.intake.shops.find((other) => writeBackName(other) === name) ?? null;
-        return new ShopWriteBack(name, { shop, connections, clock, logger, retryTimeScale });
-      }),
+    ...writtenShops(intake.shops).map((given) => {
+      const name = writeBackName(given);
+      const shop = () => current.config.intake.shops.find((other) => writeBackName(other) === name) ?? null;
+      return new ShopWriteBack(name, { shop, connections, clock, logger, retryTimeScale });
+    }),
   ];
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);

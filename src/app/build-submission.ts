@@ -33,18 +33,12 @@ export async function buildSubmission(
   // A key that has another name now keeps the slots that it used under the old one.
   await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
   const names = keys.map(({ name }) => name);
-  const gate = new BudgetGate(names, limits, clock);
+  const shared = { store, wholesale, apiClock, clock, random, logger, limits };
   return {
-    store,
-    wholesale,
-    gate,
-    apiClock,
+    ...shared,
+    gate: new BudgetGate(names, limits, clock),
     lookups: new LookupCheck(store),
-    pauses: new Pauses({ store, clock, random, retryTimeScale, logger }),
-    clock,
-    random,
-    logger,
-    limits,
+    pauses: new Pauses({ ...shared, retryTimeScale }),
     policy: { ...usualTries, ...config.submit },
     keyValue: (name) => current.config.wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };

@@ -9,14 +9,11 @@ const everyMs = 1000;
 /** How often the time is recorded for the next start. */
 const recordedEveryMs = 60_000;
 
-export interface FollowerDeps {
+interface FollowerDeps {
   readonly store: Pick<Store, 'times'>;
   readonly clock: ContinuousClock;
   readonly logger: Logger;
-  /**
-   * Called after a step, when the stored times have moved, and before any other code runs: parts read again what they keep in
-   * memory.
-   */
+  /** Called when the stored times have moved, before any other code runs: parts read again what they keep in memory. */
   readonly onStep?: (stepMs: number) => Promise<void>;
   /** Default: 1 s. */
   readonly everyMs?: number;

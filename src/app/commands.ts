@@ -45,7 +45,6 @@ export class CommandCalls {
   }
 }
 
-/** The settings that commands depend on. */
 export function commandSettings({ wholesale, submit }: Config): CommandSettings {
   const { lookup } = readWire(wholesale.wire);
   const families = ['gift_card', 'esim'] as const;
@@ -63,16 +62,13 @@ export async function performCalls(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   if (command.action === 'read_catalogue') {
-    const { action: _, ...question } = command;
-    return { kind: 'catalogue', ...(await readCatalogue(submission, { ...question, signal })) };
+    return { kind: 'catalogue', ...(await readCatalogue(submission, { ...command, signal })) };
   }
   if (command.action === 'check_api') {
-    const { keys, withinMs } = command;
-    const checked = await checkApi(submission, { keys, withinMs, signal });
-    return { kind: 'api', keys: checked, aheadMs: submission.apiClock.read().aheadMs };
+    const keys = await checkApi(submission, { ...command, signal });
+    return { kind: 'api', keys, aheadMs: submission.apiClock.read().aheadMs };
   }
-  const { shop, sinceMs } = command;
-  return { kind: 'reconciled', shops: await readBack.run({ shop, sinceMs }) };
+  return { kind: 'reconciled', shops: await readBack.run(command) };
 }
 
 /**
@@ -121,8 +117,7 @@ async function performCallsWithoutWorker(
     const { gate } = submission;
     gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
-    const { signal } = new AbortController();
-    return await performCalls({ readBack, submission }, command, signal);
+    return await performCalls({ readBack, submission }, command, new AbortController().signal);
   } finally {
     await readBack.stop();
     await wholesale.close();

@@ -2,10 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
-/**
- * The folders that a shop writes and reads, and that are not there: mistyped, or on a volume that is not mounted. With the key that
- * names each. The worker's own folders it makes by itself.
- */
+/** The folders of the shop's side, with their keys, that are not there: mistyped, or on a volume that is not mounted. */
 export function missingFolders({ intake, results }: Config) {
   const inbox = { key: 'intake.folder.inbox', path: intake.folder.inbox };
   return [inbox, { key: 'results.folder', path: results.folder }].filter(({ path }) => !existsSync(path));

@@ -8,7 +8,6 @@ import type { ConfigReloader } from './reload.ts';
 import type { Upkeep } from './upkeep.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/** The parts around the admin server that the metrics are read from, too. */
 interface MeasuredAdmin {
   readonly reloader: ConfigReloader | null;
   readonly checks: readonly HealthCheck[];
@@ -44,11 +43,10 @@ export function watchParts(
       metrics.events.knowSinks(names);
       return names;
     },
-    disk: async () => ({
-      ...(await store.fileSizes()),
-      freeBytes: await store.freeBytes(),
-      minFreeBytes: current.config.disk.minFreeBytes,
-    }),
+    disk: async () => {
+      const { minFreeBytes } = current.config.disk;
+      return { ...(await store.fileSizes()), freeBytes: await store.freeBytes(), minFreeBytes };
+    },
     clockAheadMs: () => apiClock.read().aheadMs,
     refusedCallers: () => ({
       admin: admin.refusedCallers,

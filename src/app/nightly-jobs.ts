@@ -11,7 +11,7 @@ import type { ApiClock } from '../submit/api-clock.ts';
 import type { PartDeps, WorkerParts } from './worker-deps.ts';
 
 /** In UTC. */
-const schedule = '17 3 * * *';
+const nightlyAt = '17 3 * * *';
 const longestWaitMs = 3_600_000;
 const sealedBetweenLogs = 10_000;
 const lookedAtOnce = 50;
@@ -23,59 +23,41 @@ const dayMs = 86_400_000;
 export function nightlyJobs(
   deps: PartDeps,
   { store, submission: { apiClock }, results: { resultFolder } }: WorkerParts,
-): readonly NightlyJob[] {
+): readonly Loop[] {
   const { clock, config } = deps;
   const { codesDays } = config.retention;
   const { keepDays } = config.results;
   const logger = deps.logger.child({ component: 'sealing' });
-  const jobs = [new NightlyJob(clock, (signal) => sealCodes({ store, clock, logger }, signal))];
+  const jobs = [nightly(clock, (signal) => sealCodes({ store, clock, logger }, signal))];
   if (codesDays !== null) {
     const shredder = { store, clock, apiClock, logger, codesDays };
-    jobs.push(new NightlyJob(clock, (signal) => shredOldCodes(shredder, signal)));
+    jobs.push(nightly(clock, (signal) => shredOldCodes(shredder, signal)));
   }
   if (keepDays !== null) {
     const folder = { folder: resultFolder, keepDays, logger: deps.logger.child({ component: 'results' }) };
-    jobs.push(new NightlyJob(clock, (signal) => removeOldResults({ store, clock, apiClock, ...folder }, signal)));
+    jobs.push(nightly(clock, (signal) => removeOldResults({ store, clock, apiClock, ...folder }, signal)));
   }
   return jobs;
 }
 
-/** Runs a step at the start and every night, one at a time. */
-class NightlyJob {
-  readonly #loop: Loop;
-  #schedule: Schedule | null = null;
-  #isDue = true;
-
-  /** @param run stops early when the signal aborts */
-  constructor(clock: Clock, run: (signal: AbortSignal) => Promise<void>) {
-    const round = async (signal: AbortSignal): Promise<number> => {
-      if (this.#isDue) await run(signal);
-      this.#isDue = false;
-      if (!signal.aborted) this.#schedule ??= onSchedule(schedule, () => this.#notify());
-      return longestWaitMs;
-    };
-    this.#loop = new Loop({ clock, round });
-  }
-
-  /** Rejects when a run failed: the worker must stop. */
-  get failed(): Promise<never> {
-    return this.#loop.failed;
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** May be called again. */
-  async stop(): Promise<void> {
-    this.#schedule?.stop();
-    await this.#loop.stop();
-  }
-
-  #notify(): void {
-    this.#isDue = true;
-    this.#loop.notify();
-  }
+/** Runs a step at the start and every night, one at a time. It stops early when the signal aborts. */
+function nightly(clock: Clock, run: (signal: AbortSignal) => Promise<void>): Loop {
+  let isDue = true;
+  let schedule: Schedule | null = null;
+  const round = async (signal: AbortSignal): Promise<number> => {
+    if (isDue) await run(signal);
+    isDue = false;
+    if (schedule !== null || signal.aborted) return longestWaitMs;
+    const started = onSchedule(nightlyAt, () => {
+      isDue = true;
+      loop.notify();
+    });
+    signal.addEventListener('abort', () => started.stop());
+    schedule = started;
+    return longestWaitMs;
+  };
+  const loop = new Loop({ clock, round });
+  return loop;
 }
 
 interface SealingDeps {
@@ -91,17 +73,12 @@ async function sealCodes(deps: SealingDeps, signal: AbortSignal): Promise<void> 
   let sealed = 0;
   let more = true;
   while (more && !signal.aborted) {
-    const done = await repeatWhileDiskIsFull(() => sealAgain(sealing, clock, sealedBetweenLogs, signal), {
-      clock,
-      signal,
-    });
+    const step = () => sealAgain(sealing, clock, sealedBetweenLogs, signal);
+    const { unreadable, ...done } = await repeatWhileDiskIsFull(step, { clock, signal });
     ({ more } = done);
     sealed += done.sealed;
-    if (done.unreadable.length > 0)
-      logger.error(
-        { references: done.unreadable.slice(0, 20), count: done.unreadable.length },
-        'sealed codes cannot be opened: they were damaged or moved',
-      );
+    const lost = { references: unreadable.slice(0, 20), count: unreadable.length };
+    if (lost.count > 0) logger.error(lost, 'sealed codes cannot be opened: they were damaged or moved');
     if (more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'sealing codes with the first key');
   }
   if (sealed === 0) return;

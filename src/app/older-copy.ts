@@ -6,8 +6,7 @@ import type { AfterLossRequest } from '../store/submission/after-loss.ts';
 import type { Store } from '../store/store.ts';
 import { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
-import { ProgressKeeper, type ProgressPort } from './progress-file.ts';
-import type { WorkerDeps } from './worker-deps.ts';
+import { type KeeperDeps, ProgressKeeper, type ProgressPort } from './progress-file.ts';
 
 /** The part of the configuration that says how long the calls of a lost outbox may matter. */
 export interface AfterLossSettings {
@@ -29,15 +28,10 @@ export async function beginAfterLoss(
   const { windowMs, transitMs } = config.wholesale.limits;
   const waitMs = Math.max(config.submit.settlementDelayMs, windowMs + transitMs);
   // Paused first: a crash between the two steps has the loss noticed again.
-  await pauseAccount(store, request.actor, waitMs, nowMs);
-  await store.operator.beginAfterLoss({ ...request, nowMs, untilMs: nowMs + afterLossMs });
-}
-
-async function pauseAccount(store: Store, openedBy: string, waitMs: number, nowMs: number): Promise<void> {
   const { pauses } = store.submission;
   const probeAtMs = nowMs + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
-  await pauses.open({ scope: 'account', reason: olderCopyPause, message, openedBy, probeAtMs, nowMs });
+  await pauses.open({ scope: 'account', reason: olderCopyPause, message, openedBy: request.actor, probeAtMs, nowMs });
   // The copy may have been made during another pause of the account, which keeps its reason and may end sooner, or of a
   // key, which would be probed meanwhile.
   for (const stored of await pauses.all()) {
@@ -45,12 +39,11 @@ async function pauseAccount(store: Store, openedBy: string, waitMs: number, nowM
     if (isProbed && stored.probeAtMs !== null && stored.probeAtMs < probeAtMs)
       await pauses.postponeProbe(stored.scope, probeAtMs);
   }
+  await store.operator.beginAfterLoss({ ...request, nowMs, untilMs: nowMs + afterLossMs });
 }
 
-interface OutboxDeps extends Pick<WorkerDeps, 'clock' | 'logger'> {
+interface OutboxDeps extends Omit<KeeperDeps, 'store'> {
   readonly config: AfterLossSettings;
-  /** How often the progress file is written at most, in ms. Default 1000. */
-  readonly progressEveryMs?: number;
 }
 
 const whatFollows =
@@ -74,12 +67,7 @@ export async function noticeOlderCopy(
   return { progress, olderCopy };
 }
 
-async function compare(
-  deps: OutboxDeps,
-  store: Store,
-  progress: ProgressKeeper,
-  person: string | null,
-): Promise<string | null> {
+async function compare(deps: OutboxDeps, store: Store, progress: ProgressKeeper, person: string | null) {
   const { logger } = deps;
   const file = progress.read();
   const found = await store.progress();

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { CheckStatus } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { messageOf } from '../core/message-text.ts';
 import { namespaceFingerprint, type ReferenceNamespace } from '../core/order/reference.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
 import { writeFileAtomically } from '../ops/files.ts';
@@ -51,8 +52,6 @@ export const progressFile = (path: string): ProgressPort => ({
   },
 });
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /**
  * The progress file of an installation. Two that share a reference secret on purpose, such as a sandbox and a production
  * worker, have files of their own: the name depends on the instance, the prefix and the upstream.
@@ -63,15 +62,15 @@ export function progressFilePath({ reference, wholesale }: Config, namespace: Re
   return join(reference.progressFolder, name);
 }
 
-/** How often the file is written at most, in ms, unless told otherwise. */
 const everyMs = 1000;
-/** How often the log repeats that the file cannot be written, in ms. */
+/** How often the log repeats that the file cannot be written. */
 const reminderMs = 3_600_000;
 
-interface KeeperDeps {
+export interface KeeperDeps {
   readonly store: Pick<Store, 'progress'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How often the file is written at most. Default: 1 s. */
   readonly progressEveryMs?: number;
 }
 
@@ -134,17 +133,12 @@ export class ProgressKeeper {
       if (this.#warnedMono !== null) logger.info({ file: this.#file.path }, 'the progress file is written again');
       this.#warnedMono = null;
     } catch (error) {
-      this.#warn(messageOf(error));
+      const nowMono = clock.monoMs();
+      if (this.#warnedMono !== null && nowMono - this.#warnedMono < reminderMs) return;
+      this.#warnedMono = nowMono;
+      const advice = 'Make its folder writable, or set reference.progress_folder';
+      const problem = 'the progress file cannot be written: an older copy of the database may not be noticed';
+      logger.warn({ file: this.#file.path, error: messageOf(error) }, `${problem}. ${advice}`);
     }
-  }
-
-  #warn(message: string): void {
-    const now = this.#deps.clock.monoMs();
-    if (this.#warnedMono !== null && now - this.#warnedMono < reminderMs) return;
-    this.#warnedMono = now;
-    this.#deps.logger.warn(
-      { file: this.#file.path, error: message },
-      'the progress file cannot be written: an older copy of the database may not be noticed. Make its folder writable, or set reference.progress_folder',
-    );
   }
 }

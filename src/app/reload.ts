@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import type { Config, LoadedConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload-plan.ts';
 import type { Clock } from '../core/clock.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
@@ -23,20 +23,22 @@ export function buildReloader(
   return new ConfigReloader(deps, deps.reading, (next) => prepareConfig(deps, parts, current, next, onUse));
 }
 
-/** Prepares everything that can fail with the new configuration, without any change. Returns the function that puts it to use. */
+/** Prepares everything that can fail, without any change. Returns the function that puts the new configuration to use. */
+type Prepare = (next: Config) => () => Promise<void>;
+
 function prepareConfig(
   deps: PartDeps,
   parts: WorkerParts,
   current: CurrentConfig,
   next: Config,
   onUse: (next: Config) => void,
-): () => Promise<void> {
+): ReturnType<Prepare> {
   const { logger, clock } = deps;
   const { store, submission, dispatcher, folder, webhook, storefronts, readBack, results, notify } = parts;
   const nextWebhook = next.intake.webhook;
   const useFolder = folder.prepare(next.intake.folder);
   // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
-  const isSame = nextWebhook === null || hasSameEndpoints(next, current.config);
+  const isSame = nextWebhook === null || isDeepStrictEqual(endpointsOf(next), endpointsOf(current.config));
   const intake = isSame ? storefronts.intake : buildStorefronts(deps, store, next, notify);
   const useEndpoints = isSame ? null : webhook?.prepare(nextWebhook, intake);
   // Last, because it opens connections, and nothing closes them when a later preparation fails.
@@ -49,11 +51,8 @@ function prepareConfig(
     const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
     // From here to the dispatcher there is no wait and no failure, so every call sees the whole change.
     current.config = next;
-    submission.gate.reload(
-      keys.map((key) => key.name),
-      limits,
-      replaced,
-    );
+    const names = keys.map((key) => key.name);
+    submission.gate.reload(names, limits, replaced);
     storefronts.intake = intake;
     useEndpoints?.();
     useShops();
@@ -66,22 +65,19 @@ function prepareConfig(
   };
 }
 
-/** Whether webhooks arrive at the same endpoints with the same rules. How shops are read and written does not matter to them. */
-function hasSameEndpoints(left: Config, right: Config): boolean {
-  return isDeepStrictEqual(endpointsOf(left), endpointsOf(right));
-}
-
-function endpointsOf({ intake }: Config) {
-  return [intake.webhook, intake.shops.map((shop) => ({ ...shop, rest: null, writeBack: null }))];
-}
+/** What the endpoints of webhooks depend on. How shops are read and written does not matter to them. */
+const endpointsOf = ({ intake }: Config) => [
+  intake.webhook,
+  intake.shops.map((shop) => ({ ...shop, rest: null, writeBack: null })),
+];
 
 /**
  * Reads the configuration again while the worker runs. A change is applied as a whole or not at all: an invalid
  * configuration is refused with the messages of `check-config`, and the one in use stays.
  */
 export class ConfigReloader {
-  readonly #load: () => LoadedConfig;
-  readonly #prepare: (next: Config) => () => Promise<void>;
+  readonly #load: NonNullable<WorkerDeps['reading']>['load'];
+  readonly #prepare: Prepare;
   readonly #logger: Logger;
   readonly #clock: Clock;
   #inUse: ConfigInUse;
@@ -92,7 +88,7 @@ export class ConfigReloader {
   constructor(
     { config, clock, logger }: WorkerDeps,
     { load, ...reading }: NonNullable<WorkerDeps['reading']>,
-    prepare: (next: Config) => () => Promise<void>,
+    prepare: Prepare,
   ) {
     this.#load = load;
     this.#prepare = prepare;

@@ -18,15 +18,12 @@ interface UpkeepDeps {
 
 /** After so long without a backup, one is made at the start: no worker ran at the scheduled time. */
 const missedAfterMs = 36 * 3_600_000;
-/** The first schedule of a process takes 15 ms: a start does not wait for it. */
-const schedulesAfterMs = 500;
 /** The work of the start comes first. */
 const firstAfterMs = 60_000;
 const longestWaitMs = 3_600_000;
 /** The log is usually below 20 MB: something that reads for very long keeps it from being emptied. */
 const largeLogBytes = 268_435_456;
 
-/** The trouble of the upkeep, as health shows it. */
 type Trouble = readonly [status: CheckStatus, details: { readonly reason: string; readonly next: string }];
 
 /**
@@ -39,8 +36,7 @@ export class Upkeep {
   /** When a task is to be performed, by the monotonic clock. */
   readonly #dueAtMono = new Map<UpkeepTask, number>();
   readonly #results = new Map<UpkeepTask, UpkeepResult>();
-  #schedules: readonly Schedule[] | null = null;
-  #schedulesAtMono = 0;
+  #schedules: readonly Schedule[] = [];
   /** Why the last answer of `health` was not `pass`; null: it was. */
   #trouble: Trouble | null = null;
 
@@ -73,13 +69,13 @@ export class Upkeep {
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
     if (config.upkeep.backupSchedule !== null && wasMissed)
       this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
-    this.#schedulesAtMono = clock.monoMs() + schedulesAfterMs;
+    this.#schedules = this.#startSchedules();
     this.#loop.start();
   }
 
   /** Ends what is under way: the next backup removes what is left of it. May be called again. */
   async stop(): Promise<void> {
-    for (const schedule of this.#schedules ?? []) schedule.stop();
+    for (const schedule of this.#schedules) schedule.stop();
     await this.#loop.stop();
   }
 
@@ -90,8 +86,6 @@ export class Upkeep {
 
   async #round(): Promise<number> {
     const nowMono = this.#deps.clock.monoMs();
-    if (nowMono < this.#schedulesAtMono) return this.#schedulesAtMono - nowMono;
-    this.#schedules ??= this.#startSchedules();
     for (const [task, atMono] of this.#dueAtMono) {
       if (atMono > nowMono) continue;
       await this.#perform(task);

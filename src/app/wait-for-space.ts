@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { startHealthServer } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
+import { messageOf } from '../core/message-text.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { isDiskFull } from '../ops/disk-guard.ts';
 import { freeSpace, isOutOfSpace } from '../store/sqlite/disk-errors.ts';
@@ -39,10 +40,9 @@ export async function waitForSpace(
   { config, clock, logger, version, stopping }: WorkerDeps,
   failure: unknown,
 ): Promise<void> {
-  const reason = failure instanceof Error ? failure.message : String(failure);
+  const reason = messageOf(failure);
   const { dataDir, admin } = config;
-  const freeBytes = await freeBytesIn(dataDir);
-  const details = { folder: dataDir, free_bytes: freeBytes, needed_bytes: startBytes, reason };
+  const details = { folder: dataDir, free_bytes: await freeBytesIn(dataDir), needed_bytes: startBytes, reason };
   const checks = [{ name: 'disk', readiness: true, check: () => 'fail' as const }];
   const draining = (): boolean => stopping?.aborted ?? false;
   const health = await startHealthServer({ ...admin.listen, version, checks, draining, clock, logger });
@@ -51,16 +51,13 @@ export async function waitForSpace(
     const untilMono = clock.monoMs() + longestWaitMs;
     do {
       await clock.sleep(checkEveryMs, stopping);
-      if (draining()) throw stillFull(dataDir, reason, failure);
+      if (!draining()) continue;
+      const message = `The worker did not start, because the disk of ${dataDir} is full: ${reason}`;
+      throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause: failure });
     } while (clock.monoMs() < untilMono && (await freeBytesIn(dataDir)) < startBytes);
   } finally {
     await health.close();
   }
-}
-
-function stillFull(folder: string, reason: string, cause: unknown): OrderSyncError {
-  const message = `The worker did not start, because the disk of ${folder} is full: ${reason}`;
-  return new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause });
 }
 
 async function freeBytesIn(folder: string): Promise<number> {

@@ -91,3 +91,8 @@ function comparable(text: string): string {
     .replaceAll('-', '+')
     .replaceAll('_', '/');
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

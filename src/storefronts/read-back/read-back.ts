@@ -54,11 +54,9 @@ export class ReadBack {
   /** Shops that are not read back any more: flags orders that wait for it, and buys lines that wait for their order. */
   async flagStranded(): Promise<void> {
     const { store, clock } = this.#deps;
-    const shops = this.#loops.map(({ shop }) => shop);
-    const sources = shops.map(({ source }) => source);
+    const sources = this.#loops.map(({ shop }) => shop.source);
     await store.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
-    const rechecked = shops.filter(({ rest }) => rest.recheckAfterMin > 0).map(({ source }) => source);
-    await store.endRechecksOfOthers({ sources: rechecked, nowMs: clock.wallMs() });
+    await store.endRechecksOfOthers({ sources, nowMs: clock.wallMs() });
   }
 
   /** Prepares other shops, and returns what puts them into use. The loop of an unchanged shop keeps running. */

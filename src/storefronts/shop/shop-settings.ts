@@ -68,6 +68,9 @@ export const restKeys = {
     .describe('How many hours before the very first start read-back begins. Paid orders of that time are bought.'),
 };
 
+/** An order whose state is known for longer is read once more before a line of it is bought, where its shop is read back. */
+export const recheckAfterMs = 3_600_000;
+
 /** How a shop is read; `scale` shortens the times in trials. */
 const readBackPace = (scale: number) => ({
   /** Orders on a page, which both platforms allow, and pages in one run: the next run continues after them. */
@@ -75,8 +78,6 @@ const readBackPace = (scale: number) => ({
   pagesPerRun: 50,
   /** How far before the last read change a run starts: shops show some changes late. */
   overlapS: 300,
-  /** An order whose state is known for longer is read once more before a line of it is bought. 0: never. */
-  recheckAfterMin: 60,
   /** The least time between two calls to the shop. */
   requestIntervalMs: Math.round(500 * scale),
   /** The longest answer that is read. */

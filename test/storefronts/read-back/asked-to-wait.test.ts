@@ -26,7 +26,6 @@ it('a shop that wants no calls for a second gets none, also after a call that is
       overlapS: 0,
       pageSize: 100,
       pagesPerRun: 1,
-      recheckAfterMin: 0,
       requestIntervalMs: 0,
       bodyBytes: 1_048_576,
       timeouts: { connectMs: 60_000, totalMs: 60_000 },

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { SystemClock, systemRandom } from '../src/ops/system-clock.ts';
-import { CallbackSink } from '../src/results/callback-sink.ts';
-import { DeliveryLoop } from '../src/results/delivery-loop.ts';
+import { callbackSink } from '../src/results/callback-sink.ts';
+import { DeliveryLoop, type Sink } from '../src/results/delivery-loop.ts';
 import { openSubmission, giftCardLine } from './support/submission.ts';
 import { withFolder } from './support/folder.ts';
 import { goal, median, type Row } from './support/row.ts';
@@ -28,10 +28,10 @@ const logger = pino({ level: 'silent' });
 
 type Submission = Awaited<ReturnType<typeof openSubmission>>;
 
-function callbackTo(url: string): CallbackSink {
+function callbackTo(url: string): Sink {
   const secrets = [`whsec_${Buffer.alloc(32, 9).toString('base64')}`];
   const settings = { name: 'shop', url, secrets, sources: null, events: null, connectMs: 1000, totalMs: 5000 };
-  return new CallbackSink({ endpoint: 'shop', receiver: () => settings, clock, version: '0.0.0', retryTimeScale: 1 });
+  return callbackSink({ endpoint: 'shop', receiver: () => settings, clock, version: '0.0.0', retryTimeScale: 1 });
 }
 
 /** Orders that were refused have a result that is due, and nothing to buy. */
@@ -184,11 +184,7 @@ async function drain(folder: string, api: string, endpoint: (typeof endpoints)[n
   };
 }
 
-async function barePosts(
-  callback: CallbackSink,
-  document: Parameters<CallbackSink['deliver']>[0],
-  drained: number,
-): Promise<number> {
+async function barePosts(callback: Sink, document: Parameters<Sink['deliver']>[0], drained: number): Promise<number> {
   const { signal } = new AbortController();
   const parts = { sharesName: false, ordered: new Map(), boughtInPlaceOf: new Map(), signal, confirmed: null };
   let next = 0;

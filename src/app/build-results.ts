@@ -3,12 +3,11 @@ import { runChecks, type HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { AlertLoop } from '../results/alerts/alert-loop.ts';
-import { CallbackSink } from '../results/callback-sink.ts';
-import { CsvResults } from '../results/csv-results.ts';
-import type { ReadOriginal } from '../results/csv-text.ts';
-import { CustomerTexts } from '../results/customer-texts.ts';
+import { callbackSink } from '../results/callback-sink.ts';
+import { CsvResults, type ReadOriginal } from '../results/csv-results.ts';
+import { customerTexts } from '../results/customer-texts.ts';
 import type { Sink } from '../results/delivery-loop.ts';
-import { FolderSink, ResultFolder } from '../results/result-folder.ts';
+import { folderSink, ResultFolder } from '../results/result-folder.ts';
 import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../storefronts/write-back.ts';
@@ -30,10 +29,10 @@ export function buildResults(
   const { folder, access, customer } = config.results;
   const { retryTimeScale } = config.submit;
   const logger = deps.logger.child({ component: 'results' });
-  const texts = customer === null ? null : new CustomerTexts(customer, logger);
+  const texts = customer === null ? null : customerTexts(customer, logger);
   mkdirSync(folder, { recursive: true, mode: 0o750 });
   const resultFolder = new ResultFolder(folder, access);
-  const files = new FolderSink(resultFolder);
+  const files = folderSink(resultFolder);
   const { archive } = config.intake.folder;
   const readOriginal: ReadOriginal = (file, use) => readArchivedCsv(archive, file, use);
   const csvResults = new CsvResults({ store, clock, logger, folder: resultFolder, readOriginal });
@@ -41,7 +40,7 @@ export function buildResults(
     files,
     ...results.callbacks.map((given) => {
       const receiver = () => current.config.results.callbacks.find(({ name }) => name === given.name) ?? given;
-      return new CallbackSink({ endpoint: given.name, receiver, clock, version, retryTimeScale });
+      return callbackSink({ endpoint: given.name, receiver, clock, version, retryTimeScale });
     }),
     ...writtenShops(intake.shops).map((given) => {
       const name = writeBackName(given);

@@ -1,13 +1,38 @@
+import { stringify } from 'csv-stringify/sync';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import { messageOf } from '../core/message-text.ts';
 import { hasCode } from '../core/order-sync-error.ts';
 import { csvResultName } from '../core/order/order-file-names.ts';
+import { csvResultCells, csvResultColumns, isCsvResultColumn, withoutFormula } from '../core/result/csv-result.ts';
+import type { ResultLine } from '../core/result/result-document.ts';
 import { Loop } from '../ops/loop.ts';
 import type { DueCsvFile } from '../store/results/csv-files.ts';
 import type { Store } from '../store/store.ts';
+import { retryDelayMs } from './delivery-loop.ts';
 import type { ResultFolder } from './result-folder.ts';
-import { messageOf } from './sink-pause.ts';
-import { csvTexts, type ReadOriginal } from './csv-text.ts';
+
+/** A CSV order file as it came. */
+export interface OriginalCsv {
+  /** Whether it begins with a byte order mark. */
+  readonly hasMark: boolean;
+  readonly lineEnd: string;
+  /** All of its records, in their order. To read them to the end fails when they are not those that were taken in. */
+  readonly records: AsyncIterable<readonly OriginalRecord[]>;
+}
+
+interface OriginalRecord {
+  readonly cells: readonly string[];
+  /** The line of text on which it begins. */
+  readonly lineNumber: number;
+  readonly isBlank: boolean;
+}
+
+/**
+ * Reads a file again.
+ * @throws OrderSyncError NOT_FOUND when it is not kept any more; REFUSED when it is another file now
+ */
+export type ReadOriginal = (file: DueCsvFile, use: (csv: OriginalCsv) => Promise<void>) => Promise<void>;
 
 interface CsvResultsDeps {
   readonly store: Pick<Store, 'results'>;
@@ -21,8 +46,6 @@ interface CsvResultsDeps {
 export const csvResultFolder = 'files';
 
 const idleDelayMs = 1000;
-const firstRetryMs = 2000;
-const longestRetryMs = 300_000;
 /** After a failure no file is tried for at most so long: the next one may have nothing wrong with it. */
 const longestPauseMs = 30_000;
 /** Of so many open files it is known how far their rows have ended; others are looked at from the start. */
@@ -60,7 +83,6 @@ export class CsvResults {
     this.#loop.start();
   }
 
-  /** Leaves what is not written for the next start. May be called again. */
   async stop(): Promise<void> {
     await this.#loop.stop();
   }
@@ -105,21 +127,16 @@ export class CsvResults {
     const known = this.#endedRows.get(id) ?? 0;
     for (const start of known === 0 ? [0] : [known, 0]) {
       for (let after: number | null = start; after !== null; ) {
-        const { open, next }: { open: boolean; next: number | null } = await this.#paced(() =>
-          csvFiles.findOpenRow(id, after ?? 0),
-        );
-        if (open) this.#rememberEnded(id, next ?? 0);
+        const from: number = after;
+        const { open, next } = await this.#paced(() => csvFiles.findOpenRow(id, from));
+        if (open && this.#endedRows.size >= knownFiles && !this.#endedRows.has(id)) this.#endedRows.clear();
+        if (open) this.#endedRows.set(id, next ?? 0);
         if (open || this.#loop.signal.aborted) return true;
         after = next;
       }
     }
     this.#endedRows.delete(id);
     return false;
-  }
-
-  #rememberEnded(id: number, row: number): void {
-    if (this.#endedRows.size >= knownFiles && !this.#endedRows.has(id)) this.#endedRows.clear();
-    this.#endedRows.set(id, row);
   }
 
   async #write(due: DueCsvFile): Promise<void> {
@@ -144,20 +161,17 @@ export class CsvResults {
   async #failed(due: DueCsvFile, error: unknown): Promise<void> {
     const { store, clock, logger } = this.#deps;
     const line = { file: due.name, file_id: due.fileId, err: messageOf(error) };
-    const given = { id: due.id, version: due.version, error: messageOf(error) };
+    const given = { id: due.id, version: due.version, error: line.err };
     const isGone = hasCode(error, 'NOT_FOUND') && due.tries + 1 >= triesToFind;
     if (isGone || hasCode(error, 'REFUSED')) {
       await store.results.csvFiles.giveUp({ ...given, nowMs: clock.wallMs() });
-      logger.error(
-        line,
-        'gave up writing the results of an order file: each order has its result in a file of its own',
-      );
-      return;
+      const advice = 'each order has its result in a file of its own';
+      return logger.error(line, `gave up writing the results of an order file: ${advice}`);
     }
-    const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(due.tries, 10));
+    const delayMs = retryDelayMs(due.tries);
     await store.results.csvFiles.fail({ ...given, retryAtMs: clock.wallMs() + delayMs });
     // The folder of results is the same for all files: most likely the next one would fail, too.
-    this.#retryAtMono = clock.monoMs() + Math.min(longestPauseMs, firstRetryMs * 2 ** Math.min(this.#failures, 10));
+    this.#retryAtMono = clock.monoMs() + Math.min(longestPauseMs, retryDelayMs(this.#failures));
     this.#failures += 1;
     logger.error({ ...line, retry_in_ms: delayMs }, 'the results of an order file could not be written');
   }
@@ -170,4 +184,55 @@ export class CsvResults {
     await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.#loop.signal);
     return done;
   }
+}
+
+/** A program for spreadsheets writes `sep=;` as the first line, which names the separator. */
+const isSeparatorLine = ({ cells, lineNumber }: OriginalRecord): boolean =>
+  lineNumber === 1 && cells.length === 2 && cells[1] === '' && cells[0]?.toLowerCase() === 'sep=';
+
+type ResultsOfRows = (fromRow: number, toRow: number) => Promise<ReadonlyMap<number, ResultLine>>;
+/** So many rows are looked up and written in one step. */
+const rowsAtOnce = 100;
+
+/** Yields the text of a CSV result: the records of the order file, each row with the cells of its result. */
+export async function* csvTexts(csv: OriginalCsv, delimiter: string, results: ResultsOfRows): AsyncGenerator<string> {
+  const render = (rows: readonly (readonly string[])[]): string =>
+    stringify(
+      rows.map((row) => [...row]),
+      // Also a carriage return alone ends a line for some readers.
+      { delimiter, record_delimiter: csv.lineEnd, quoted_match: /[\r\n]/ },
+    );
+  let width: number | null = null;
+  let kept: readonly number[] = [];
+  if (csv.hasMark) yield '\uFEFF';
+  for await (const batch of csv.records) {
+    for (let start = 0; start < batch.length; start += rowsAtOnce) {
+      const records = batch.slice(start, start + rowsAtOnce);
+      const found = await results(records[0]?.lineNumber ?? 0, records.at(-1)?.lineNumber ?? 0);
+      const rows = records.map((record): readonly string[] => {
+        const isAlone = width === null && (record.isBlank || isSeparatorLine(record));
+        // A line without any cell stays one.
+        if (isAlone || (record.isBlank && record.cells.length < 2)) return record.cells;
+        if (width === null) {
+          width = record.cells.length;
+          kept = [...record.cells.keys()].filter((index) => !isCsvResultColumn(record.cells[index] ?? ''));
+          return [...kept.map((index) => withoutFormula(record.cells[index] ?? '')), ...csvResultColumns];
+        }
+        return rowOf(record, found.get(record.lineNumber), kept, width);
+      });
+      yield render(rows);
+    }
+  }
+}
+
+/** A row with too few or too many cells keeps them, and its result stands under the right columns if it can. */
+function rowOf(
+  { cells }: OriginalRecord,
+  line: ResultLine | undefined,
+  kept: readonly number[],
+  width: number,
+): readonly string[] {
+  const own = kept.map((index) => withoutFormula(cells[index] ?? ''));
+  const result = line === undefined ? csvResultColumns.map(() => '') : csvResultCells(line);
+  return [...own, ...result, ...cells.slice(width).map(withoutFormula)];
 }

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
+import { messageOf } from '../core/message-text.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
@@ -9,7 +10,7 @@ import { Loop } from '../ops/loop.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
 import type { CustomerTexts } from './customer-texts.ts';
-import { messageOf, SinkPause } from './sink-pause.ts';
+import { SinkPause } from './sink-pause.ts';
 
 /** A receiver of results. */
 export interface Sink {
@@ -55,8 +56,6 @@ export interface DeliveryDeps {
 
 const batch = 100;
 const parallel = 8;
-const firstRetryMs = 2000;
-const longestRetryMs = 300_000;
 
 /**
  * Delivers results to one sink, at least once each. Deliveries have an outbox of their own: a failed one is retried and
@@ -73,7 +72,6 @@ export class DeliveryLoop {
   readonly #ended = new AbortController();
   /** Why the end of a delivery could not be recorded. */
   #unrecorded: { readonly error: unknown } | null = null;
-  #isRestored = false;
 
   constructor(deps: DeliveryDeps & { readonly sink: Sink }) {
     this.#deps = deps;
@@ -116,11 +114,16 @@ export class DeliveryLoop {
   }
 
   async #round(): Promise<number> {
-    if (!this.#isRestored) await this.#pause.restore();
-    this.#isRestored = true;
+    await this.#pause.restore();
     for (;;) {
       const started = await this.#startDue();
-      if (this.#unrecorded !== null) await this.#throwUnrecorded(this.#unrecorded);
+      if (this.#unrecorded !== null) {
+        const { error } = this.#unrecorded;
+        // The others must not overlap with the next round: they write the same files.
+        await this.#queue.onIdle();
+        this.#unrecorded = null;
+        throw error;
+      }
       // An aborted delivery is still due: another round would never end.
       if (this.#ended.signal.aborted) {
         await this.#queue.onIdle();
@@ -132,13 +135,6 @@ export class DeliveryLoop {
       if (this.#taken.size === 0) return 0;
       await this.#queue.onIdle();
     }
-  }
-
-  /** The others must not overlap with the next round: they write the same files. */
-  async #throwUnrecorded({ error }: { readonly error: unknown }): Promise<never> {
-    await this.#queue.onIdle();
-    this.#unrecorded = null;
-    throw error;
   }
 
   /** Starts what is due and what the sink may be tried with. False: there is nothing now. */
@@ -194,9 +190,9 @@ export class DeliveryLoop {
 
   async #deliver(delivery: DueDelivery, isProbe: boolean): Promise<void> {
     const { store, sink, clock, logger, texts = null } = this.#deps;
-    const { requestId, version, sharesName, ordered, boughtInPlaceOf, confirmed } = delivery;
+    const { requestId, version, ordered } = delivery;
     const { signal } = this.#ended;
-    const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
+    const document = texts === null ? delivery.document : await texts(delivery.document, ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     let unconfirmed: { readonly error: unknown } | null = null;
     const confirm = async (events: string): Promise<void> => {
@@ -209,7 +205,7 @@ export class DeliveryLoop {
     };
     let end: void | 'no_call';
     try {
-      end = await sink.deliver(document, { version, sharesName, ordered, boughtInPlaceOf, signal, confirmed, confirm });
+      end = await sink.deliver(document, { ...delivery, signal, confirm });
     } catch (error) {
       // The outbox failed, not the receiver.
       if (unconfirmed !== null) throw error;
@@ -241,7 +237,7 @@ export class DeliveryLoop {
       onDeliveryEnded?.(sink.name, 'failed');
       return;
     }
-    const delayMs = retryDelayMs(sink, tries, error);
+    const delayMs = sink.retryDelayMs === undefined ? retryDelayMs(tries) : sink.retryDelayMs(tries + 1, error);
     onDeliveryEnded?.(sink.name, delayMs === null ? 'given_up' : 'failed');
     if (delayMs === null) {
       await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
@@ -254,7 +250,6 @@ export class DeliveryLoop {
   }
 }
 
-function retryDelayMs(sink: Sink, failuresBefore: number, error: unknown): number | null {
-  if (sink.retryDelayMs !== undefined) return sink.retryDelayMs(failuresBefore + 1, error);
-  return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failuresBefore, 10));
-}
+/** For results that are retried forever. */
+export const retryDelayMs = (failuresBefore: number): number =>
+  Math.min(300_000, 2000 * 2 ** Math.min(failuresBefore, 10));

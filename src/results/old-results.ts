@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import { parseExactJson } from '../core/exact-json.ts';
+import { messageOf } from '../core/message-text.ts';
 import { fileIdOfCsvResult } from '../core/order/order-file-names.ts';
 import { resultFileName } from '../core/result/result-document.ts';
 import type { Store } from '../store/store.ts';
 import { csvResultFolder } from './csv-results.ts';
-import type { ResultFolder } from './result-folder.ts';
-import { messageOf } from './sink-pause.ts';
+import type { ResultFile, ResultFolder } from './result-folder.ts';
 
 interface OldResultsDeps {
   readonly store: Pick<Store, 'results'>;
@@ -55,25 +56,14 @@ export async function removeOldResults(deps: OldResultsDeps, signal: AbortSignal
   if (removed > 0) logger.info({ removed }, 'old results were removed');
 }
 
-async function isNeeded(
-  { store, folder }: OldResultsDeps,
-  { subfolder, name }: { readonly subfolder: string; readonly name: string },
-  beforeMs: number,
-): Promise<boolean> {
+async function isNeeded(deps: OldResultsDeps, { subfolder, name }: ResultFile, beforeMs: number): Promise<boolean> {
+  const { store, folder } = deps;
   const fileId = subfolder === csvResultFolder ? fileIdOfCsvResult(name) : null;
   if (fileId !== null) return await store.results.csvFiles.isNeeded(fileId, beforeMs);
   if (!name.endsWith('.json')) return true;
-  const order = named.safeParse(parsed(await folder.read(subfolder, name)));
+  const order = named.safeParse(parseExactJson(await folder.read(subfolder, name)));
   if (!order.success || order.data.source !== subfolder) return true;
   // It has the name of another file: somebody made a copy.
   if (![true, false].some((sharesName) => resultFileName(order.data, sharesName) === name)) return true;
   return await store.results.isNeeded({ source: order.data.source, orderId: order.data.order_id, beforeMs });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,9 +1,9 @@
 import { constants, type FileHandle, lstat, mkdir, open, opendir, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileAccess, replaceFile, requireRealFolder, syncFolder } from '../ops/files.ts';
-import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
+import { renderResultDocument, resultFileName } from '../core/result/result-document.ts';
 import { folderSinkName } from '../store/results/due-results.ts';
-import type { Delivery, Sink } from './delivery-loop.ts';
+import type { Sink } from './delivery-loop.ts';
 
 /** A folder of results is at least this open: the files in it are what is secret. */
 const leastFolderMode = 0o750;
@@ -15,6 +15,9 @@ function folderModeFor({ mode, gid }: FileAccess): number {
   const readable = mode & 0o444;
   return leastFolderMode | readable | (readable >> 2) | (gid === null ? 0 : setGroup);
 }
+
+/** The place of a file in the folder. */
+export type ResultFile = { readonly subfolder: string; readonly name: string };
 
 /** The folder of results. Writes files into its subfolders, for the readers that the configuration names. */
 export class ResultFolder {
@@ -54,7 +57,7 @@ export class ResultFolder {
   }
 
   /** The files that were written before a time, by their subfolder and name; not those of others: links, drafts. */
-  async *writtenBefore(timeMs: number): AsyncGenerator<{ readonly subfolder: string; readonly name: string }> {
+  async *writtenBefore(timeMs: number): AsyncGenerator<ResultFile> {
     for (const folder of await readdir(this.#path, { withFileTypes: true })) {
       if (!folder.isDirectory()) continue;
       const subfolder = folder.name;
@@ -73,11 +76,7 @@ export class ResultFolder {
    * Removes a file that was written before a time, if nobody needs it. It is not written anew meanwhile: a result that was
    * delivered in that moment would be lost.
    */
-  async remove(
-    { subfolder, name }: { readonly subfolder: string; readonly name: string },
-    timeMs: number,
-    isNeeded: () => Promise<boolean>,
-  ): Promise<boolean> {
+  async remove({ subfolder, name }: ResultFile, timeMs: number, isNeeded: () => Promise<boolean>): Promise<boolean> {
     const path = join(this.#path, subfolder, name);
     if (this.#writing.has(path)) return false;
     const { promise: removed, resolve: end } = Promise.withResolvers<void>();
@@ -123,23 +122,13 @@ async function letReadersIn(folder: FileHandle, access: FileAccess): Promise<voi
   if ((mode & wanted) !== wanted) await folder.chmod((mode | wanted) & 0o7777);
 }
 
-/**
- * Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names. Atomic: a reader sees a
- * complete result or none.
- */
-export class FolderSink implements Sink {
-  readonly name = folderSinkName;
-  readonly #folder: ResultFolder;
-
-  constructor(folder: ResultFolder) {
-    this.#folder = folder;
-  }
-
-  async deliver(document: ResultDocument, { sharesName }: Pick<Delivery, 'sharesName'>): Promise<void> {
+/** Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names. */
+export const folderSink = (folder: ResultFolder): Sink => ({
+  name: folderSinkName,
+  deliver: async (document, { sharesName }) => {
     const text = renderResultDocument(document);
     // The schema of a source allows only safe file names.
-    await this.#folder.replace(document.source, resultFileName(document, sharesName), (draft) =>
-      draft.writeFile(text, 'utf8'),
-    );
-  }
-}
+    const name = resultFileName(document, sharesName);
+    await folder.replace(document.source, name, (draft) => draft.writeFile(text, 'utf8'));
+  },
+});

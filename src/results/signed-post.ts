@@ -17,7 +17,7 @@ export interface PostReceiver {
   readonly totalMs: number;
 }
 
-interface PostDeps {
+export interface PostDeps {
   readonly clock: Clock;
   readonly version: string;
   readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export async function postSigned(
       headers: {
         'content-type': 'application/json',
         'user-agent': `order-sync/${version}`,
-        ...messageHeaders(secrets, { id: `msg_${id}`, body, nowMs: clock.wallMs() }),
+        ...messageHeaders(secrets, `msg_${id}`, body, clock.wallMs()),
       },
       body,
     });
@@ -63,8 +63,11 @@ export async function postSigned(
     const { statusCode, headers: given } = answer;
     throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()), configKey);
   } catch (error) {
-    if (deadline.isOver && !signal.aborted) throw unreachable(`did not answer within ${totalMs} ms`, 'timeout', error);
-    throw error instanceof DeliveryError ? error : unreachable(reasonOf(error), reasonOf(error), error);
+    const isOver = deadline.isOver && !signal.aborted;
+    if (error instanceof DeliveryError && !isOver) throw error;
+    const reason = isOver ? 'timeout' : reasonOf(error);
+    const why = isOver ? `did not answer within ${totalMs} ms` : reason;
+    throw new DeliveryError(`the receiver could not be reached: ${why}`, { reason, cause: error });
   } finally {
     deadline.end();
     await connections.destroy();
@@ -85,24 +88,14 @@ function refusal(status: number, askedMs: number | null, configKey: string): Del
   });
 }
 
-function unreachable(why: string, reason: string, cause: unknown): DeliveryError {
-  return new DeliveryError(`the receiver could not be reached: ${why}`, { reason, cause });
-}
-
 /** The code of a network error. Its message is not shown: it may repeat parts of the request. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   return error instanceof Error ? error.name : 'unknown';
 }
 
-/**
- * The headers of the Standard Webhooks scheme (standardwebhooks.com). The id is the same at each try of one message, by which
- * the receiver recognises a repetition. Each signature covers id, time and body; there is one for each secret.
- */
-function messageHeaders(
-  secrets: readonly string[],
-  { id, body, nowMs }: { id: string; body: string; nowMs: number },
-): Record<string, string> {
+/** The headers of the Standard Webhooks scheme (standardwebhooks.com). By the id the receiver recognises a repetition. */
+function messageHeaders(secrets: readonly string[], id: string, body: string, nowMs: number): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
+import { messageOf } from '../core/message-text.ts';
 import { failureOf, rateLimited } from '../core/result/delivery-error.ts';
 import type { Store } from '../store/store.ts';
 
@@ -36,16 +37,19 @@ export class SinkPause {
   #askedUntilMono: number | null = null;
   #remindedMono = 0;
   #nextAskedLogMono = 0;
+  #isRestored = false;
 
   constructor(deps: PauseDeps) {
     this.#deps = deps;
   }
 
-  /** Continues a pause of an earlier run. */
+  /** Continues a pause of an earlier run, once. Called before anything else. */
   async restore(): Promise<void> {
     const { store, clock, sink } = this.#deps;
+    if (this.#isRestored) return;
     const stored = await store.results.sinkPause(sink);
-    if (stored === null || this.#sinceMono !== null) return;
+    this.#isRestored = true;
+    if (stored === null) return;
     const [nowMs, nowMono] = [clock.wallMs(), clock.monoMs()];
     this.#sinceMono = nowMono - Math.max(0, nowMs - stored.sinceMs);
     this.#probeAtMono = nowMono + Math.min(longestProbeMs, Math.max(0, stored.probeAtMs - nowMs));
@@ -140,8 +144,4 @@ export class SinkPause {
     if (isNew) logger.error(line, 'this sink fails: it is paused, and tried again with one result at a time');
     else logger.warn({ ...line, paused_ms: Math.round(nowMono - this.#sinceMono) }, 'this sink is still paused');
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -6,8 +6,8 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ResultDocument } from '../../src/core/result/result-document.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { CallbackSink } from '../../src/results/callback-sink.ts';
-import type { Delivery } from '../../src/results/delivery-loop.ts';
+import { callbackSink } from '../../src/results/callback-sink.ts';
+import type { Delivery, Sink } from '../../src/results/delivery-loop.ts';
 import type { CallbackSettings } from '../../src/results/settings.ts';
 import { answers, Receiver, takes } from '../support/receiver.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
@@ -24,8 +24,8 @@ const document: ResultDocument = {
 };
 const clock = new SystemClock();
 
-function sinkTo(url: string, secrets = [secret], events: CallbackSettings['events'] = null): CallbackSink {
-  return new CallbackSink({
+function sinkTo(url: string, secrets = [secret], events: CallbackSettings['events'] = null): Sink {
+  return callbackSink({
     endpoint: 'shop',
     receiver: () => ({ name: 'shop', url, secrets, sources: null, events, connectMs: 60_000, totalMs: 60_000 }),
     clock,
@@ -145,7 +145,7 @@ describe('the callback sink', () => {
 
   it('waits longer after each failure, and gives up after the tenth', () => {
     const sink = sinkTo('http://127.0.0.1:1');
-    const delays = Array.from({ length: 10 }, (_, index) => sink.retryDelayMs(index + 1));
+    const delays = Array.from({ length: 10 }, (_, index) => sink.retryDelayMs?.(index + 1, null) ?? null);
     const given = delays.filter((delay) => delay !== null);
     expect(given).toEqual(given.toSorted((a, b) => a - b));
     expect(given.reduce((sum, delay) => sum + delay, 0)).toBeGreaterThan(3 * 86_400_000);

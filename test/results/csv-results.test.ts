@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { CsvResults } from '../../src/results/csv-results.ts';
-import type { OriginalCsv } from '../../src/results/csv-text.ts';
+import type { OriginalCsv } from '../../src/results/csv-results.ts';
 import { ResultFolder } from '../../src/results/result-folder.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';

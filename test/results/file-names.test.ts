@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WriteBack } from '../../src/results/write-back.ts';
-import { FolderSink, ResultFolder } from '../../src/results/result-folder.ts';
+import { folderSink, ResultFolder } from '../../src/results/result-folder.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -37,7 +37,7 @@ function openBox(): Box {
   const clock = new SystemClock();
   const write = async (): Promise<void> => {
     const loop = new WriteBack({ store, clock, random: Math.random, logger: pino({ level: 'silent' }) }, [
-      new FolderSink(new ResultFolder(folder, { mode: 0o600, gid: null })),
+      folderSink(new ResultFolder(folder, { mode: 0o600, gid: null })),
     ]);
     await loop.start();
     await loop.stop();

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
-import { FolderSink, ResultFolder } from '../../src/results/result-folder.ts';
+import { folderSink, ResultFolder } from '../../src/results/result-folder.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import { SimHttp } from './sim-http.ts';
@@ -150,7 +150,7 @@ export class SimIntake {
 
   /** The worker's own sink, on the simulated files. */
   sinkOf(process: SimProcess): Sink {
-    return new FolderSink(new ResultFolder(`${this.#mountFor(process).root}/results`, { mode: 0o600, gid: null }));
+    return folderSink(new ResultFolder(`${this.#mountFor(process).root}/results`, { mode: 0o600, gid: null }));
   }
 
   /** The results as their reader sees them: `<source>/<file name>` and the text. */

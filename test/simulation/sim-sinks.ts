@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
-import { CallbackSink, callbackSinkName } from '../../src/results/callback-sink.ts';
+import { callbackSink, callbackSinkName } from '../../src/results/callback-sink.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import { isConnected, ShopConnections } from '../../src/storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../../src/storefronts/write-back.ts';
@@ -71,7 +71,7 @@ export class SimSinks {
       ...this.endpoints.map(({ plan, settings }) => {
         const { retryTimeScale } = plan.troubles;
         const deps = { endpoint: plan.name, receiver: () => settings, clock, version: '0', retryTimeScale, connect };
-        return new CallbackSink(deps);
+        return callbackSink(deps);
       }),
       ...this.shops.map(({ plan, settings }) => {
         const { retryTimeScale } = plan.troubles;

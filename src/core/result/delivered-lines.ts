@@ -29,6 +29,10 @@ export interface DeliveredLine {
   readonly notDelivered: number | null;
 }
 
+/** Whether everything that was ordered is there. */
+export const isComplete = ({ later, byHand, notDelivered }: DeliveredLine): boolean =>
+  later === 0 && byHand === 0 && notDelivered === 0;
+
 /**
  * The lines of one order that deliver something, as its customer sees them. Units of which a person has to judge first, because
  * more came than were ordered or one came twice, are not among them: they count as still to come.

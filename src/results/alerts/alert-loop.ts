@@ -8,8 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { AlertSettings } from '../settings.ts';
 import { postSigned } from '../signed-post.ts';
 import { SinkPause } from '../sink-pause.ts';
-import { alertMessage } from './alert-message.ts';
-import { newsSince, openConditions, toldAfter, type Findings, type News } from './conditions.ts';
+import { alertMessage, newsSince, openConditions, type News } from './news.ts';
 
 export interface AlertDeps {
   readonly store: Store;
@@ -20,7 +19,7 @@ export interface AlertDeps {
   readonly instance: string;
   /** The names of the checks of health that fail. */
   readonly failingChecks: () => Promise<readonly string[]>;
-  /** How often it is looked for news, in ms. Default: 10 s. */
+  /** How often it looks for news. Default: 10 s. */
   readonly everyMs?: number;
 }
 
@@ -30,13 +29,7 @@ const lookEveryMs = 10_000;
 /** As long as the deliveries of callbacks may take. */
 const stopGraceMs = 2000;
 
-/** An endpoint of alerts has this name among the sinks. */
-export const alertSinkName = (endpoint: string): string => `alert:${endpoint}`;
-
-interface Told {
-  readonly conditions: readonly AlertCondition[];
-  readonly nextAtMs: number;
-}
+type Told = Awaited<ReturnType<Store['alerts']['told']>>;
 
 /**
  * Posts alerts to one endpoint: new rows of the attention list, failing checks, and the end of both. News within 15 minutes of
@@ -51,14 +44,13 @@ export class AlertLoop {
   readonly #end = new AbortController();
   /** The last post, while it could not be recorded; null: it is on disk. */
   #unrecorded: Told | null = null;
-  #isRestored = false;
   #failures = 0;
   #hasFailed = false;
 
   constructor(settings: AlertSettings, deps: AlertDeps) {
     this.#settings = settings;
     this.#deps = deps;
-    this.#pause = new SinkPause({ ...deps, sink: alertSinkName(settings.name) });
+    this.#pause = new SinkPause({ ...deps, sink: `alert:${settings.name}` });
     const look = async (): Promise<number> => {
       await this.#look();
       this.#hasFailed = false;
@@ -89,33 +81,25 @@ export class AlertLoop {
   }
 
   async #look(): Promise<void> {
-    const { store, clock } = this.#deps;
-    const { name } = this.#settings;
-    if (!this.#isRestored) await this.#pause.restore();
-    this.#isRestored = true;
+    const { store, clock, failingChecks } = this.#deps;
+    const { name, on } = this.#settings;
+    await this.#pause.restore();
     if (this.#pause.waitMs() > 0) return;
     if (this.#unrecorded !== null) await this.#record(this.#unrecorded);
     // Read each time: the stored times move when the clock is set.
     const told = this.#unrecorded ?? (await store.alerts.told(name));
-    const findings = await this.#find();
-    const news = newsSince(told.conditions, findings);
-    const nowMs = clock.wallMs();
-    if (news.firing.length + news.resolved.length === 0) {
-      const conditions = toldAfter(told.conditions, findings);
-      // Rows that ended are forgotten: when there are as many again, that is news.
-      if (!isSame(conditions, told.conditions)) await this.#record({ ...told, conditions });
-      await this.#pause.endUnneeded();
-    } else if (nowMs >= told.nextAtMs) await this.#post(news, findings, told);
-  }
-
-  async #find(): Promise<Findings> {
-    const { store, failingChecks } = this.#deps;
     const { rows, complete } = await store.alerts.rows(mostRows);
-    const open = openConditions(rows, await failingChecks());
-    return { open: open.filter(({ topic }) => this.#settings.on.includes(topic)), complete };
+    const open = openConditions(rows, await failingChecks()).filter(({ topic }) => on.includes(topic));
+    const news = newsSince(told.conditions, open, complete);
+    if (news.firing.length + news.resolved.length === 0) {
+      // Rows that ended are forgotten: when there are as many again, that is news.
+      const isKnown = textOf(news.toldThen) === textOf(told.conditions);
+      if (!isKnown) await this.#record({ ...told, conditions: news.toldThen });
+      await this.#pause.endUnneeded();
+    } else if (clock.wallMs() >= told.nextAtMs) await this.#post(news, told);
   }
 
-  async #post(news: News, findings: Findings, told: Told): Promise<void> {
+  async #post(news: News, told: Told): Promise<void> {
     const { clock, version, instance, logger } = this.#deps;
     const { name, format, intervalMs } = this.#settings;
     const { isProbing } = this.#pause;
@@ -132,7 +116,7 @@ export class AlertLoop {
     }
     const firing = news.firing.map(({ condition }) => condition);
     logger.info({ endpoint: name, firing, resolved: news.resolved }, 'alert posted');
-    await this.#record({ conditions: toldAfter(told.conditions, findings), nextAtMs: nowMs + intervalMs });
+    await this.#record({ conditions: news.toldThen, nextAtMs: nowMs + intervalMs });
     await this.#pause.works(isProbing);
   }
 
@@ -148,11 +132,8 @@ export class AlertLoop {
   }
 }
 
-function isSame(left: readonly AlertCondition[], right: readonly AlertCondition[]): boolean {
-  return textOf(left) === textOf(right);
-}
-
-function textOf(conditions: readonly AlertCondition[]): string {
-  const all = conditions.map(({ condition, count, newestMs }) => JSON.stringify([condition, count, newestMs]));
-  return all.toSorted().join();
-}
+const textOf = (conditions: readonly AlertCondition[]): string =>
+  conditions
+    .map(({ condition, count, newestMs }) => JSON.stringify([condition, count, newestMs]))
+    .toSorted()
+    .join();

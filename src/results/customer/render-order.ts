@@ -3,9 +3,9 @@ import { toPngDataURL } from 'lean-qr/extras/node_export';
 import { toSvgSource } from 'lean-qr/extras/svg';
 import mustache from 'mustache';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import type { DeliveredLine } from '../../core/result/delivered-lines.ts';
+import { type DeliveredLine, isComplete } from '../../core/result/delivered-lines.ts';
 import type { CustomerText } from '../../core/result/result-document.ts';
-import type { Templates, TextFormat } from './template-variables.ts';
+import type { kinds, Templates, TextFormat } from './template-variables.ts';
 
 /** SGP.22 4.1: the longest activation code that a phone must accept. */
 const longestActivationCode = 255;
@@ -31,37 +31,28 @@ export function qrCodeOf(activationCode: string): QrCode | null {
 }
 
 /** The facts of one order that its text shows. It has the units of this order only. */
-interface DeliveredOrder {
-  readonly orderId: string;
-  readonly lines: readonly DeliveredLine[];
-}
+type DeliveredOrder = { readonly orderId: string; readonly lines: readonly DeliveredLine[] };
 
 /** The QR code of each activation code. */
-type QrCodes = ReadonlyMap<string, QrCode>;
+export type QrCodes = ReadonlyMap<string, QrCode>;
 
 /**
  * Writes what the customer of one order reads. Pure.
  * @throws Error for a value that no page can show unaltered. Its message has no value in it
  */
 export function renderOrder(templates: Templates, order: DeliveredOrder, qrCodes: QrCodes): CustomerText {
-  const render = (format: TextFormat): string =>
-    mustache.render(
-      templates[`order.${format}`],
-      orderView(order, qrCodes, writers[format]),
-      { gift_card: templates[`gift_card.${format}`], esim: templates[`esim.${format}`] },
-      { escape: String },
-    );
+  const render = (format: TextFormat): string => {
+    const template = (name: keyof typeof kinds): string => templates.get(`${name}.${format}`) ?? '';
+    const view = orderView(order, qrCodes, writers[format]);
+    const included = { gift_card: template('gift_card'), esim: template('esim') };
+    return mustache.render(template('order'), view, included, { escape: String });
+  };
   return { text: render('txt'), html: render('html') };
 }
 
-/**
- * How values are written into a text. An absent value is an empty text, so that its name is not looked up in the section
- * around.
- */
-interface Writer {
-  value(text: string | null | undefined): string;
-  address(address: string | null): string;
-}
+type Write = (text: string | null | undefined) => string;
+/** How values are written into a text. An absent one is an empty text: its name is not looked up in the section around. */
+type Writer = { readonly value: Write; readonly address: Write };
 
 const writers: Readonly<Record<TextFormat, Writer>> = {
   txt: { value: (text) => text ?? '', address: (address) => address ?? '' },
@@ -87,13 +78,13 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"'\r]/g, (character) => escapes[character] ?? '');
 }
 
-const counted = (count: number): string => (count > 0 ? String(count) : '');
+const counted = (count: number | null): string => String(count === 0 ? '' : (count ?? ''));
 
-/** The variables of the templates for one order; `template-variables.ts` says what they mean. */
+/** The variables for one order; `template-variables.ts` says what they mean. */
 function orderView({ orderId, lines }: DeliveredOrder, qrCodes: QrCodes, write: Writer) {
   return {
     order_id: write.value(orderId),
-    complete: lines.every((line) => line.later === 0 && line.byHand === 0 && line.notDelivered === 0),
+    complete: lines.every(isComplete),
     several_lines: lines.length > 1,
     lines: lines.map((line) => ({
       line_id: write.value(line.line_id),
@@ -104,7 +95,7 @@ function orderView({ orderId, lines }: DeliveredOrder, qrCodes: QrCodes, write: 
       later: counted(line.later),
       by_hand: counted(line.byHand),
       not_delivered: line.notDelivered !== 0,
-      not_delivered_count: counted(line.notDelivered ?? 0),
+      not_delivered_count: counted(line.notDelivered),
     })),
   };
 }

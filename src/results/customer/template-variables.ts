@@ -9,8 +9,8 @@ export const templateFiles = [
 ] as const;
 export type TemplateFile = (typeof templateFiles)[number];
 export type TextFormat = 'txt' | 'html';
-/** The checked templates. */
-export type Templates = Readonly<Record<TemplateFile, string>>;
+/** The checked templates, of every file. */
+export type Templates = ReadonlyMap<TemplateFile, string>;
 
 export const formatOf = (file: TemplateFile): TextFormat => (file.endsWith('.html') ? 'html' : 'txt');
 

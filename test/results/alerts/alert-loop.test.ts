@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { AlertLoop, alertSinkName } from '../../../src/results/alerts/alert-loop.ts';
+import { AlertLoop } from '../../../src/results/alerts/alert-loop.ts';
 import { alertTopics, type AlertSettings } from '../../../src/results/settings.ts';
 import { line, Outbox } from '../../support/outbox.ts';
 import { answers, Receiver, takes } from '../../support/receiver.ts';
@@ -175,13 +175,13 @@ describe('alerts', () => {
     await receiver.arrived(3);
     await loop?.stop();
     await outbox.store.results.useSinks([{ name: 'folder', sources: null }], 5000);
-    expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: alertSinkName('ops'), reason: 'http_503' }]);
+    expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: 'alert:ops', reason: 'http_503' }]);
   });
 
   it('are not paused for ever when what they were about ended before their endpoint was back', async () => {
     const receiver = await receiving(answers(503));
     const nowMs = Date.now();
-    const pause = { sink: alertSinkName('ops'), reason: 'http_503', message: 'the receiver answered 503', probes: 3 };
+    const pause = { sink: 'alert:ops', reason: 'http_503', message: 'the receiver answered 503', probes: 3 };
     await outbox.store.results.pauseSink({ ...pause, nowMs, probeAtMs: nowMs + 20 });
     start(receiver);
     await vi.waitFor(() => expect(outbox.store.read.sinkPauses()).toEqual([]));

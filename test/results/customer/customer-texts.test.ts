@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import { renderResultDocument } from '../../../src/core/result/result-document.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { CustomerTexts } from '../../../src/results/customer-texts.ts';
+import { customerTexts } from '../../../src/results/customer-texts.ts';
 import { WriteBack } from '../../../src/results/write-back.ts';
-import { FolderSink, ResultFolder } from '../../../src/results/result-folder.ts';
+import { folderSink, ResultFolder } from '../../../src/results/result-folder.ts';
 import type { CustomerSettings } from '../../../src/results/settings.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { fullEsim, lpa } from './rendering.ts';
@@ -43,9 +43,9 @@ async function written(customer: CustomerSettings | null, orderId = '1001'): Pro
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-texts-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   await redeliver(outbox.store, {}, 3000);
-  const texts = customer === null ? null : new CustomerTexts(customer, logger);
+  const texts = customer === null ? null : customerTexts(customer, logger);
   const deps = { store: outbox.store, clock: new SystemClock(), random: Math.random, logger, texts };
-  const writeBack = new WriteBack(deps, [new FolderSink(new ResultFolder(folder, { mode: 0o600, gid: null }))]);
+  const writeBack = new WriteBack(deps, [folderSink(new ResultFolder(folder, { mode: 0o600, gid: null }))]);
   await writeBack.start();
   await writeBack.stop();
   return readFileSync(join(folder, 'shop1', `${orderId}.json`), 'utf8');
@@ -128,7 +128,7 @@ describe('the result of an order', () => {
   it('is written without a text when an error that nobody thought of repeats a code in its message', async () => {
     await buy([{ ...fullEsim, lpa }], esim);
     const thrown = new Error(`cannot read ${lpa}\n    at ${lpa}`);
-    const texts = new CustomerTexts(settings, logger);
+    const texts = customerTexts(settings, logger);
     const due = await outbox.store.results.dueDeliveries('folder', 3000, 1);
     const [delivery] = due;
     const document = { ...delivery?.document };
@@ -138,7 +138,7 @@ describe('the result of an order', () => {
       },
     });
     // @ts-expect-error -- no result looks like this
-    expect(await texts.addTo(document, delivery?.ordered)).toBe(document);
+    expect(await texts(document, delivery?.ordered)).toBe(document);
     expect(log.join('')).toContain('the text for the customer could not be written');
     expect(log.join('')).not.toContain('K2-ABCDE');
   });

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import { isoTime } from '../../core/clock.ts';
+import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
+import type { AlertSettings, AlertTopic } from '../settings.ts';
+
+/** Something that is wrong now, with the rows that show it. */
+export interface OpenCondition extends AlertCondition {
+  readonly topic: AlertTopic;
+  /** Some of its rows, the newest first. */
+  readonly examples: readonly AlertRow[];
+}
+
+/** The news for an endpoint since the last post to it. */
+export interface News {
+  readonly firing: readonly OpenCondition[];
+  /** The names of conditions that ended. */
+  readonly resolved: readonly string[];
+  /** The conditions that the endpoint knows when this was posted. */
+  readonly toldThen: readonly AlertCondition[];
+}
+
+const examplesOfEach = 5;
+
+/** The conditions that rows of the attention list and failing checks are. */
+export function openConditions(rows: readonly AlertRow[], failing: readonly string[]): readonly OpenCondition[] {
+  const grouped = Map.groupBy(rows, conditionOf);
+  const ofRows = [...grouped].map(([condition, all]): OpenCondition => {
+    const newestFirst = all.toSorted((a, b) => b.sinceMs - a.sinceMs);
+    return {
+      condition,
+      topic: topicOf(condition),
+      count: all.length,
+      newestMs: newestFirst[0]?.sinceMs ?? 0,
+      examples: newestFirst.slice(0, examplesOfEach),
+    };
+  });
+  const ofChecks = failing.map((check) => `check:${check}`);
+  return [
+    ...ofRows,
+    ...ofChecks.map((condition) => ({ condition, topic: topicOf(condition), count: 1, newestMs: 0, examples: [] })),
+  ];
+}
+
+/**
+ * Fewer rows than before are no news.
+ * @param complete false: there are more rows than were looked at, so a condition that is not found may be open
+ */
+export function newsSince(told: readonly AlertCondition[], open: readonly OpenCondition[], complete: boolean): News {
+  const known = new Map(told.map((one) => [one.condition, one]));
+  const firing = open.filter(({ condition, count, newestMs }) => {
+    const before = known.get(condition);
+    return before === undefined || count > before.count || newestMs > before.newestMs;
+  });
+  const names = new Set(open.map(({ condition }) => condition));
+  const { ended = [], unseen = [] } = Object.groupBy(
+    told.filter(({ condition }) => !names.has(condition)),
+    ({ condition }) => (complete || condition.startsWith('check:') ? 'ended' : 'unseen'),
+  );
+  const seen = open.map(({ condition, count, newestMs }) => ({ condition, count, newestMs }));
+  return { firing, resolved: ended.map(({ condition }) => condition), toldThen: [...seen, ...unseen] };
+}
+
+/** Rows of paused sinks are about deliveries, those of paused scopes about buying. */
+function conditionOf({ kind, id }: AlertRow): string {
+  return kind === 'pause' && id.startsWith('sink:') ? 'sink' : kind;
+}
+
+function topicOf(condition: string): AlertTopic {
+  if (condition === 'check:disk') return 'disk';
+  if (condition.startsWith('check:')) return 'health';
+  if (condition === 'pause') return 'paused';
+  return condition === 'sink' || condition === 'delivery' ? 'deliveries' : 'attention';
+}
+
+/** The sentence of an alert about each condition, by its name. */
+const sentences: Readonly<Record<string, string>> = {
+  needs_review: 'entries need a decision',
+  held: 'entries are held',
+  unknown: 'outcomes have been unknown for a quarter of an hour',
+  waiting: 'orders have waited for an hour',
+  rejected: 'paid lines were rejected by the API',
+  expired: 'paid lines were not bought before their deadline',
+  needs_manual_delivery: 'lines wait for units that a person must enter',
+  refused_line: 'order lines were not accepted',
+  storefront: 'orders of shops need a look',
+  refused_file: 'order files were refused',
+  delivery: 'results were given up: the shop does not have them',
+  older_copy: 'database is an older copy',
+  key_used_elsewhere: 'keys are used by somebody else, too',
+  pause: 'scopes are paused: their orders wait',
+  sink: 'sinks take no results',
+};
+
+/**
+ * One alert, as it is posted. Its id is the same when the same news is posted again.
+ * @param context `after`: names the post before, because the same condition at another time is another message
+ */
+export function alertMessage(
+  news: News,
+  format: AlertSettings['format'],
+  { instance, nowMs, after }: { readonly instance: string; readonly nowMs: number; readonly after: string },
+): { readonly id: string; readonly body: string } {
+  const subject = news.firing.map(({ condition, count, newestMs }) => [condition, count, newestMs]);
+  const id = hash('sha256', JSON.stringify([instance, after, subject, news.resolved]), 'hex').slice(0, 32);
+  const body = format === 'slack' ? { text: slackText(instance, news) } : eventOf(instance, news, nowMs);
+  return { id, body: `${JSON.stringify(body)}\n` };
+}
+
+function exampleOf({ id, source, orderId, code, sinceMs, whatToDo }: AlertRow) {
+  return { id, source, order_id: orderId, code, since: isoTime(sinceMs), what_to_do: whatToDo };
+}
+
+function eventOf(instance: string, { firing, resolved }: News, nowMs: number) {
+  const told = firing.map((open) => {
+    const { condition, topic, count, examples } = open;
+    return { condition, topic, count, message: sentenceOf(open), examples: examples.map(exampleOf) };
+  });
+  return { type: 'alert', timestamp: isoTime(nowMs), data: { instance, firing: told, resolved } };
+}
+
+function slackText(instance: string, { firing, resolved }: News): string {
+  const lines = firing.flatMap((condition) => [
+    `• ${sentenceOf(condition)}`,
+    ...condition.examples.map(
+      ({ id, orderId, code }) => `   ${slackSafe(orderId === null ? id : `order ${orderId}`)}: ${slackSafe(code)}`,
+    ),
+  ]);
+  const ended = resolved.length === 0 ? [] : [`Resolved: ${resolved.join(', ')}`];
+  return [`order-sync ${slackSafe(instance)}`, ...lines, ...ended].join('\n');
+}
+
+function sentenceOf({ condition, count }: OpenCondition): string {
+  const check = /^check:(.*)/.exec(condition)?.[1];
+  if (check !== undefined) return `the check ${check} of the worker fails: \`order-sync health --strict\` says why`;
+  return `${count} ${sentences[condition] ?? condition}`;
+}
+
+/** An id must not make a link or a mention of everybody. */
+function slackSafe(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import type { OrderedEntries } from '../core/result/delivered-lines.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
+import type { DueDelivery } from '../store/results/results.ts';
 import { platformOf } from './platforms.ts';
 import { ShopApiError } from './shop/shop-api.ts';
 import { isConnected, type ShopConnections } from './shop-connections.ts';
 import type { Shop } from './settings.ts';
-import { NoteTimes } from './shop/platform.ts';
+import { noteTimes } from './shop/platform.ts';
 import { statementOf } from './shop/order-statement.ts';
 
 interface ShopWriteBackDeps {
@@ -21,17 +21,8 @@ interface ShopWriteBackDeps {
   readonly retryTimeScale: number;
 }
 
-/** A result on its way into the shop. See `Delivery` of the delivery loop. */
-interface ShopDelivery {
-  readonly ordered: OrderedEntries;
-  readonly boughtInPlaceOf: ReadonlyMap<string, string>;
-  readonly signal: AbortSignal;
-}
-
-const seconds = (count: number): number => count * 1000;
-const hours = (count: number): number => count * 3_600_000;
-/** The delay after each failure: after about three days the delivery is given up. */
-const retryDelaysMs = [...[10, 30, 60, 120, 300, 900, 1800].map(seconds), ...[1, 3, 6, 12, 24, 24].map(hours)];
+/** The delay after each failure, in seconds: after about three days the delivery is given up. */
+const retryDelaysS = [10, 30, 60, 120, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** The shop refuses the call itself: the same call is not worth days of tries. */
 const triesOfRefused = 5;
 
@@ -46,12 +37,12 @@ export class ShopWriteBack {
   readonly name: string;
   readonly stopGraceMs = 2000;
   readonly #deps: ShopWriteBackDeps;
-  readonly #noteTimes: NoteTimes;
+  readonly #noteTimes: ReturnType<typeof noteTimes>;
 
   constructor(name: string, deps: ShopWriteBackDeps) {
     this.name = name;
     this.#deps = deps;
-    this.#noteTimes = new NoteTimes(deps.clock);
+    this.#noteTimes = noteTimes(deps.clock);
   }
 
   retryDelayMs(failures: number, error: unknown): number | null {
@@ -60,16 +51,16 @@ export class ShopWriteBack {
     if (reason === 'final' || (reason === 'refused' && failures >= triesOfRefused)) return null;
     // The shop answers: after hours without it, the schedule would wait for hours more.
     if (reason === 'settles') return askedMs;
-    const delayMs = retryDelaysMs[failures - 1];
-    return delayMs === undefined ? null : Math.max(Math.round(delayMs * this.#deps.retryTimeScale), askedMs);
+    const delayS = retryDelaysS[failures - 1];
+    return delayS === undefined ? null : Math.max(Math.round(delayS * 1000 * this.#deps.retryTimeScale), askedMs);
   }
 
   /** Resolves when the order of the shop says what the result says. */
   async deliver(
     document: ResultDocument,
-    { ordered, boughtInPlaceOf, signal }: ShopDelivery,
+    delivery: Pick<DueDelivery, 'ordered' | 'boughtInPlaceOf'> & { readonly signal: AbortSignal },
   ): Promise<void | 'no_call'> {
-    const statement = statementOf(document, ordered, boughtInPlaceOf);
+    const statement = statementOf(document, delivery.ordered, delivery.boughtInPlaceOf);
     // Nothing to tell yet, so the shop is not asked.
     if (statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
     const { connections, clock } = this.#deps;
@@ -80,9 +71,9 @@ export class ShopWriteBack {
     const connection = connections.connect(shop);
     const { source, orderId } = statement;
     const logger = this.#deps.logger.child({ shop: this.name, source, order_id: orderId });
+    const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, noteTimes: this.#noteTimes };
     try {
-      const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, signal };
-      const written = await platformOf(shop).writeBack(statement, { ...parts, noteTimes: this.#noteTimes });
+      const written = await platformOf(shop).writeBack(statement, { ...parts, signal: delivery.signal });
       if (written.length > 0) logger.info({ written }, 'wrote the result into the order of the shop');
       return undefined;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSkuMap } from '../../src/storefronts/sku-map.ts';
+import { readSkuMap } from '../../src/storefronts/sku-file.ts';
 
 const mistaken = `skus:
   A: { type: gift_card_order, variant: v,

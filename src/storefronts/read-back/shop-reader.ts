@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { messageOf } from '../../core/message-text.ts';
 import type { ResultOf } from '../../core/operator/operator-command.ts';
 import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
@@ -73,23 +74,18 @@ export class ShopReader {
       this.watermark.checkClock(null);
       await this.watermark.begin();
       await this.#readAll(signal, sinceMs, counts);
-      this.#succeeded();
+      if (this.#failures > 0) logger.info('the shop is read back again');
+      this.#everRead = true;
+      this.#failures = 0;
+      this.#lastErrorKind = null;
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
-      error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message };
+      error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message: messageOf(cause) };
       if (error.kind !== 'stopped') this.#failed(error, cause);
     }
     if (counts.accepted + counts.takenBack + counts.flagged + counts.unreadable > 0) {
       logger.info({ ...counts, error }, 'read-back found orders that no webhook had delivered');
     }
     return { platform: shop.platform, shop: shop.shop, ...counts, error };
-  }
-
-  #succeeded(): void {
-    if (this.#failures > 0) this.#deps.logger.info('the shop is read back again');
-    this.#everRead = true;
-    this.#failures = 0;
-    this.#lastErrorKind = null;
   }
 
   #failed(error: NonNullable<ReadBackReport['error']>, cause: unknown): void {
@@ -100,7 +96,7 @@ export class ShopReader {
   }
 
   async #readAll(signal: AbortSignal, sinceMs: number | null, counts: Counts): Promise<void> {
-    const { shop, clock } = this.#deps;
+    const { store, shop, clock } = this.#deps;
     const endMs = clock.monoMs() + maxRunMs;
     const { open, first } = await this.#continueOrOpen(signal, sinceMs);
     let page = first;
@@ -113,7 +109,10 @@ export class ShopReader {
       }
       if (page.isLast) {
         counts.complete = true;
-        if (sinceMs === null) counts.flagged += await this.#flagUnread(open);
+        if (sinceMs !== null) return;
+        // Orders that a webhook delivered long before this list was opened, and that the list does not have.
+        const seenBeforeMs = this.#openedMs(open) - unreadDelayMs;
+        counts.flagged += await store.flagUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
         return;
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
@@ -172,9 +171,7 @@ export class ShopReader {
     const result = await handler().takeRead(listed.value, 'not_read');
     const final = result.kind === 'needs_refunds' ? await this.#takeWithRefunds(listed, signal) : result;
     if (final.kind === 'taken') {
-      counts.accepted += final.taken.accepted;
-      counts.takenBack += final.taken.takenBack;
-      counts.flagged += final.taken.flagged;
+      for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += final.taken[key];
     } else if (final.kind === 'unreadable') {
       counts.unreadable += 1;
       counts.flagged += final.flagged;
@@ -209,13 +206,6 @@ export class ShopReader {
   #openedMs({ openedMono }: OpenList): number {
     const { clock } = this.#deps;
     return clock.wallMs() - Math.round(clock.monoMs() - openedMono);
-  }
-
-  /** Flags orders that a webhook delivered long before this list was opened, and that the list does not have. */
-  async #flagUnread(open: OpenList): Promise<number> {
-    const { store, shop, clock } = this.#deps;
-    const seenBeforeMs = this.#openedMs(open) - unreadDelayMs;
-    return await store.flagUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
   }
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { messageOf } from '../../core/message-text.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck } from '../../store/submission/rechecks.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
@@ -6,9 +7,7 @@ import type { StorefrontAnswer } from '../storefront-intake.ts';
 import type { ShopReaderDeps } from './shop-reader.ts';
 import type { Watermark } from './watermark.ts';
 
-interface ShopRechecksDeps extends ShopReaderDeps {
-  readonly watermark: Watermark;
-}
+type ShopRechecksDeps = ShopReaderDeps & { readonly watermark: Watermark };
 
 /** So many orders are asked for in one step. */
 const atOnce = 50;
@@ -35,7 +34,6 @@ const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'interna
 export class ShopRechecks {
   readonly loop: Loop;
   readonly #deps: ShopRechecksDeps;
-  /** How many calls in a row failed. */
   #failures = 0;
   #isRefused = false;
   #notBeforeMono = Number.NEGATIVE_INFINITY;
@@ -92,7 +90,7 @@ export class ShopRechecks {
       // It waits on disk for the next start.
       if (signal.aborted) return;
       this.#failed(error);
-      await this.#postpone(order, error instanceof Error ? error.message : String(error));
+      await this.#postpone(order, messageOf(error));
     }
   }
 
@@ -133,18 +131,16 @@ export class ShopRechecks {
   }
 }
 
-/** Why an order still waits after an answer; null: the answer was taken in, and it waits no more. */
-function problemOf(result: StorefrontAnswer): string | null {
-  switch (result.kind) {
-    case 'taken':
-      return result.taken.stale ? 'the shop shows an older state of the order than the one that is known' : null;
-    case 'unreadable':
-      return 'the state that the shop shows cannot be read';
-    case 'test':
-      return 'the shop shows it as a test order now';
-    case 'needs_refunds':
-      return 'its refunds could not be read';
-    case 'other':
-      return 'the shop answered with something that is no order';
-  }
+/** Why an order still waits after these answers. */
+const problems: Readonly<Record<Exclude<StorefrontAnswer['kind'], 'taken'>, string>> = {
+  unreadable: 'the state that the shop shows cannot be read',
+  test: 'the shop shows it as a test order now',
+  needs_refunds: 'its refunds could not be read',
+  other: 'the shop answered with something that is no order',
+};
+
+/** Why an order still waits; null: the answer was taken in, and it waits no more. */
+function problemOf(answer: StorefrontAnswer): string | null {
+  if (answer.kind !== 'taken') return problems[answer.kind];
+  return answer.taken.stale ? 'the shop shows an older state of the order than the one that is known' : null;
 }

@@ -79,28 +79,20 @@ export class Watermark {
    * @returns whether the list began too late, as the shop's clock shows now
    */
   async beganTooLate(clockBeforeMs: number | null, clockAheadMs: number | null): Promise<boolean> {
-    const { shop, logger } = this.#deps;
+    const { store, shop, clock, logger } = this.#deps;
     if (clockAheadMs === null) return false;
     if (Math.abs(clockAheadMs) > Math.max(60_000, shop.rest.overlapS * 1000)) {
       logger.warn({ ahead_ms: clockAheadMs }, 'the clocks of this machine and of the shop differ');
     }
     this.checkClock(clockAheadMs);
-    const wasLowered = await this.#lower(clockAheadMs);
-    return wasLowered || (clockBeforeMs === null && clockAheadMs >= toleranceMs);
-  }
-
-  /**
-   * Repairs a watermark in the future, which a clock that was ahead has set at the first start: until then nothing would be
-   * read. It is lowered to the later of both clocks, because orders from before the first start are never bought.
-   */
-  async #lower(clockAheadMs: number): Promise<boolean> {
-    const { store, shop, clock, logger } = this.#deps;
+    // A clock that was ahead has set a watermark in the future at the first start: until then nothing would be read. It is
+    // lowered to the later of both clocks, because orders from before the first start are never bought.
     const nowMs = clock.wallMs();
     const presentMs = nowMs + Math.max(0, -clockAheadMs) + toleranceMs;
     const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs, nowMs });
     if (wasLowered) {
       logger.warn({ to: isoTime(presentMs) }, 'the watermark of the shop was in the future; read-back begins now');
     }
-    return wasLowered;
+    return wasLowered || (clockBeforeMs === null && clockAheadMs >= toleranceMs);
   }
 }

@@ -31,7 +31,7 @@ export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> 
   readonly logger: Logger;
   readonly signal: AbortSignal;
   /** Needed where a second post of a note makes a second note. */
-  readonly noteTimes: NoteTimes;
+  readonly noteTimes: ReturnType<typeof noteTimes>;
 }
 
 export interface ApiContext {
@@ -95,29 +95,22 @@ const mostNotes = 10_000;
 /**
  * For how long this process knows of a note that may have been posted, and that its order does not show. By the clock of the
  * process: the time of an announcement, which an earlier process wrote, would be wrong after the clock of the machine was set.
+ * A note is named by its marker.
  */
-export class NoteTimes {
-  readonly #clock: Clock;
-  /** By marker, which names one note of one order. */
-  readonly #sinceMono = new Map<string, number>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
+export function noteTimes(clock: Clock) {
+  const sinceMono = new Map<string, number>();
   /** Its post begins now. */
-  posted(marker: string): void {
-    const [oldest] = this.#sinceMono.keys();
-    if (this.#sinceMono.size >= mostNotes && oldest !== undefined) this.#sinceMono.delete(oldest);
-    this.#sinceMono.set(marker, this.#clock.monoMs());
-  }
-
+  const posted = (marker: string): void => {
+    const [oldest] = sinceMono.keys();
+    if (sinceMono.size >= mostNotes && oldest !== undefined) sinceMono.delete(oldest);
+    sinceMono.set(marker, clock.monoMs());
+  };
   /** In ms; 0 when nothing was known of it until now. */
-  knownForMs(marker: string): number {
-    const sinceMono = this.#sinceMono.get(marker);
-    if (sinceMono === undefined) this.posted(marker);
-    return sinceMono === undefined ? 0 : this.#clock.monoMs() - sinceMono;
-  }
+  const knownForMs = (marker: string): number => {
+    if (!sinceMono.has(marker)) posted(marker);
+    return clock.monoMs() - (sinceMono.get(marker) ?? clock.monoMs());
+  };
+  return { posted, knownForMs };
 }
 
 /** The order as the shop shows it now. */

@@ -135,7 +135,7 @@ export const shopList = <Shop extends z.ZodType>(title: string, shop: Shop) =>
 /** The settings of a shop without those of its platform. */
 export function resolveShop(section: ShopSection, secretAt: SecretAt) {
   const { secrets: listed, ...shop } = shopSection.parse(section);
-  const values = listed.map((_, index) => secretAt(`secrets.${index}.value`) ?? '');
+  const values: readonly string[] = listed.map((_, index) => secretAt(`secrets.${index}.value`) ?? '');
   return { ...camelKeys(shop), source: shop.source ?? shop.shop, secrets: values };
 }
 

@@ -1,33 +1,16 @@
 import { z } from 'zod';
-import { camelKeys, type CamelKeys, secretFile, secretText } from '../../core/settings/schema-values.ts';
-import {
-  resolveRest,
-  resolveShop,
-  restKeys,
-  type RestSettings,
-  type SecretAt,
-  shopKeys,
-  shopList,
-  type ShopSettings,
-} from '../shop/shop-settings.ts';
+import { camelKeys, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { resolveRest, resolveShop, restKeys, type SecretAt, shopKeys, shopList } from '../shop/shop-settings.ts';
 
 /** A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day. */
 type ShopifyAccess =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
 
-export interface ShopifyRest extends RestSettings {
-  readonly access: ShopifyAccess;
-}
-
+export type ShopifyShop = ReturnType<typeof shopifySettings.resolve>;
+export type ShopifyRest = NonNullable<ShopifyShop['rest']>;
 /** The settings of write-back into the shop's orders. `writeBack` of the schema describes each key. */
-export type ShopifyWriteBack = CamelKeys<z.infer<typeof writeBack>>;
-
-export interface ShopifyShop extends ShopSettings {
-  readonly platform: 'shopify';
-  readonly writeBack: ShopifyWriteBack | null;
-  readonly rest: ShopifyRest | null;
-}
+export type ShopifyWriteBack = NonNullable<ShopifyShop['writeBack']>;
 
 const rest = z.strictObject({
   ...restKeys,
@@ -73,13 +56,12 @@ export const shopifySettings = {
     const isValid = isSet('access_token') ? parts === 0 : parts === 2;
     return isValid ? null : 'must have either an `access_token`, or both `client_id` and `client_secret`';
   },
-  resolve(shop: z.infer<typeof section>, secretAt: SecretAt, scale: number): ShopifyShop {
+  resolve({ rest: given, write_back: keys, ...shop }: z.infer<typeof section>, secretAt: SecretAt, scale: number) {
     return {
-      platform: 'shopify',
+      platform: 'shopify' as const,
       ...resolveShop(shop, secretAt),
-      writeBack: shop.write_back === undefined ? null : camelKeys(shop.write_back),
-      rest:
-        shop.rest === undefined ? null : { ...resolveRest(shop.rest, scale), access: accessOf(shop.rest, secretAt) },
+      writeBack: keys === undefined ? null : camelKeys(keys),
+      rest: given === undefined ? null : { ...resolveRest(given, scale), access: accessOf(given, secretAt) },
     };
   },
 };

@@ -1,31 +1,11 @@
 import { z } from 'zod';
-import { camelKeys, type CamelKeys, secretFile, secretText } from '../../core/settings/schema-values.ts';
-import {
-  resolveRest,
-  resolveShop,
-  restKeys,
-  type RestSettings,
-  type SecretAt,
-  shopKeys,
-  shopList,
-  type ShopSettings,
-} from '../shop/shop-settings.ts';
+import { camelKeys, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { resolveRest, resolveShop, restKeys, type SecretAt, shopKeys, shopList } from '../shop/shop-settings.ts';
 
-export interface WooCommerceRest extends RestSettings {
-  readonly consumerKey: string;
-  readonly consumerSecret: string;
-}
-
+export type WooCommerceShop = ReturnType<typeof wooCommerceSettings.resolve>;
+export type WooCommerceRest = NonNullable<WooCommerceShop['rest']>;
 /** The settings of write-back into the shop's orders. `writeBack` of the schema describes each key. */
-export type WooCommerceWriteBack = CamelKeys<z.infer<typeof writeBack>>;
-
-export interface WooCommerceShop extends ShopSettings {
-  readonly platform: 'woocommerce';
-  readonly writeBack: WooCommerceWriteBack | null;
-  /** An order with one of these statuses and a date of payment is bought. */
-  readonly paidStatuses: readonly string[];
-  readonly rest: WooCommerceRest | null;
-}
+export type WooCommerceWriteBack = NonNullable<WooCommerceShop['writeBack']>;
 
 const rest = z.strictObject({
   ...restKeys,
@@ -77,20 +57,15 @@ export const wooCommerceSettings = {
   list: shopList('WooCommerce', section),
   sharesSecrets: false,
   restProblem: () => null,
-  resolve(shop: z.infer<typeof section>, secretAt: SecretAt, scale: number): WooCommerceShop {
+  resolve({ rest: given, write_back: keys, ...shop }: z.infer<typeof section>, secretAt: SecretAt, scale: number) {
+    const consumerKey = secretAt('rest.consumer_key') ?? '';
+    const consumerSecret = secretAt('rest.consumer_secret') ?? '';
     return {
-      platform: 'woocommerce',
+      platform: 'woocommerce' as const,
       ...resolveShop(shop, secretAt),
       paidStatuses: shop.paid_statuses,
-      writeBack: shop.write_back === undefined ? null : camelKeys(shop.write_back),
-      rest:
-        shop.rest === undefined
-          ? null
-          : {
-              ...resolveRest(shop.rest, scale),
-              consumerKey: secretAt('rest.consumer_key') ?? '',
-              consumerSecret: secretAt('rest.consumer_secret') ?? '',
-            },
+      writeBack: keys === undefined ? null : camelKeys(keys),
+      rest: given === undefined ? null : { ...resolveRest(given, scale), consumerKey, consumerSecret },
     };
   },
 };

@@ -12,7 +12,6 @@ type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 /** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
 type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & { readonly isReadNow: boolean };
 
-/** The code of a line whose SKU is not in the map. */
 const unknownSku = 'unknown_sku';
 
 /** If this machine's clock were so far behind, no order would ever be too old. */
@@ -21,9 +20,8 @@ const maxAheadMs = 86_400_000;
 /** The shop deleted an order, and says only which. By this machine's time: states that the shop changed before are older. */
 export function planDeletion(orderId: string, shop: ShopSettings, context: PlanContext): StorefrontOrder {
   const { source, onRefund } = shop;
-  const { nowMs } = context;
-  const order = { source, orderId, onRefund, ...context, refundCount: 0, refundUnclear: false };
-  return { ...order, modifiedMs: nowMs, state: 'deleted', status: 'deleted', lines: [], unreadable: [] };
+  const order = { source, orderId, onRefund, ...context, modifiedMs: context.nowMs, refundCount: 0 };
+  return { ...order, refundUnclear: false, state: 'deleted', status: 'deleted', lines: [], unreadable: [] };
 }
 
 /** The purchases that an order asks for, by the SKU map and the rules of its shop. Only the store knows what was bought. */
@@ -33,17 +31,14 @@ export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, co
   const lines = order.lines.map((line) =>
     planLine(order, line, { shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null }),
   );
+  const { orderId, modifiedMs, state, refundCount, refundUnclear } = order;
+  const { source, onRefund } = shop;
+  const shared = { source, orderId, modifiedMs, state, refundCount, refundUnclear, onRefund };
   return {
     ...context,
-    source: shop.source,
-    orderId: order.orderId,
+    ...shared,
     metadata: metadataOf(order),
-    modifiedMs: order.modifiedMs,
-    state: order.state,
     status: messageText(order.status, 40),
-    refundCount: order.refundCount,
-    refundUnclear: order.refundUnclear,
-    onRefund: shop.onRefund,
     lines,
     unreadable: order.unreadable.map((line) => planUnreadable(order, line, shop, skus)),
     keptOrder: keptOf(order, lines),
@@ -63,10 +58,7 @@ function keptOf(order: RealOrder, planned: readonly StorefrontLine[]): string | 
 }
 
 /** Reads what `planOrder` has kept: it was written by this program alone. */
-export function readKeptOrder(text: string): RealOrder {
-  const order: RealOrder = JSON.parse(text);
-  return order;
-}
+export const readKeptOrder = (text: string): RealOrder => JSON.parse(text);
 
 /** A line with a readable SKU that is not in the map is not ours, whatever its other fields are. */
 function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSettings, skus: SkuMap): UnreadableLine {
@@ -132,20 +124,13 @@ export function toOrderLine(
   shop: Pick<ShopSettings, 'source' | 'currency' | 'iccidField'>,
   sku: Sku,
 ): { readonly line: AcceptableLine } | { readonly problem: string } {
-  const { type, currency = shop.currency ?? order.currency.toUpperCase() } = sku;
-  const product =
-    sku.type === 'gift_card_order'
-      ? { variant: sku.variant, quantity: sku.quantity * line.remaining }
-      : sku.type === 'esim_order'
-        ? { plan: sku.plan, days: sku.days, quantity: sku.quantity * line.remaining }
-        : { plan: sku.plan, days: sku.days, iccid: line.iccids[0] };
+  const { currency = shop.currency ?? order.currency.toUpperCase() } = sku;
   if (sku.type === 'esim_topup' && line.iccids.length > 1) {
     return { problem: `the field "${shop.iccidField}" of the order line has ${line.iccids.length} different values` };
   }
   const parsed = orderLineSchema.safeParse({
     line_id: line.lineId,
-    type,
-    ...product,
+    ...productOf(sku, line),
     currency,
     extra: { sku: line.sku, shop_quantity: String(line.remaining) },
   });
@@ -159,6 +144,13 @@ export function toOrderLine(
   const { source } = shop;
   const joined = joinLine({ order_id: order.orderId, source, metadata: metadataOf(order) }, parsed.data, { source });
   return joined.ok ? { line: joined.line } : { problem: `${joined.field} ${joined.rule}` };
+}
+
+function productOf(sku: Sku, { remaining, iccids: [iccid] }: Pick<ShopOrderLine, 'remaining' | 'iccids'>) {
+  const { type } = sku;
+  if (type === 'gift_card_order') return { type, variant: sku.variant, quantity: sku.quantity * remaining };
+  const { plan, days } = sku;
+  return type === 'esim_topup' ? { type, plan, days, iccid } : { type, plan, days, quantity: sku.quantity * remaining };
 }
 
 const metadataOf = ({ number, orderId }: Pick<ShopOrder, 'orderId' | 'number'>) => ({

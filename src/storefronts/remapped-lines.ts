@@ -3,7 +3,7 @@ import type { NewRequest } from '../core/entry/replacement.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { AcceptableLine } from '../core/order/order-request.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
-import { type Sku, type SkuMap, rulesOfLine } from '../core/order/sku.ts';
+import { type SkuMap, rulesOfLine } from '../core/order/sku.ts';
 import type { FlaggedSku, MappedLine } from '../store/read/mapped-lines.ts';
 import { planOrder, readKeptOrder, rulesOfShop, toOrderLine } from './plan-order.ts';
 import type { ShopSettings } from './shop/shop-settings.ts';
@@ -29,7 +29,17 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
   if (sku === undefined) {
     throw new OrderSyncError('REFUSED', `The SKU map has no "${named.name}"`, { hint: `add it to ${map.skuMap}` });
   }
-  const request = requestOf(line, named, map, sku, nowMs);
+  const order = { orderId: line.orderId, number: null, currency: line.currency ?? '' };
+  const iccids = line.iccid === null ? [] : [line.iccid];
+  const shopLine = { lineId: line.lineId, sku: named.name, remaining: named.quantity, iccids };
+  const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
+  if ('problem' in found) {
+    throw new OrderSyncError('REFUSED', `${reference} cannot be ordered as the SKU map says: ${found.problem}`, {
+      hint: `correct "${named.name}" in ${map.skuMap}`,
+    });
+  }
+  const rules = rulesOfLine(sku, map.shop === null ? {} : rulesOfShop(map.shop), nowMs);
+  const request = { ...purchaseOf(found.line), ...rules };
   const same = { ...purchaseOf(line), rules: line.rules };
   if (isDeepStrictEqual({ ...purchaseOf(request), rules: request.rules }, same)) {
     throw new OrderSyncError('REFUSED', `The SKU map says the same for "${named.name}" as when it was ordered`, {
@@ -37,25 +47,6 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
     });
   }
   return request;
-}
-
-function requestOf(
-  line: MappedLine,
-  { name, quantity }: NonNullable<MappedLine['sku']>,
-  map: MapOfLine,
-  sku: Sku,
-  nowMs: number,
-): NewRequest {
-  const order = { orderId: line.orderId, number: null, currency: line.currency ?? '' };
-  const iccids = line.iccid === null ? [] : [line.iccid];
-  const shopLine = { lineId: line.lineId, sku: name, remaining: quantity, iccids };
-  const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
-  if ('problem' in found) {
-    throw new OrderSyncError('REFUSED', `${line.reference} cannot be ordered as the SKU map says: ${found.problem}`, {
-      hint: `correct "${name}" in ${map.skuMap}`,
-    });
-  }
-  return { ...purchaseOf(found.line), ...rulesOfLine(sku, map.shop === null ? {} : rulesOfShop(map.shop), nowMs) };
 }
 
 /**

@@ -44,7 +44,7 @@ export type StorefrontAnswer =
 
 type AnsweredOrder = Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'state'>;
 
-/** Takes in the orders of all shops: the state of an order is the same whether a webhook delivered it or it was read back. */
+/** Takes in the orders of all shops. */
 export class StorefrontIntake {
   readonly #handlers: ReadonlyMap<string, ShopHandler>;
 
@@ -88,10 +88,8 @@ export class ShopHandler {
     const now = { ...this.#context(), isReadNow: isListed };
     const deleted = topic === this.webhook.deletedTopic ? deletedOrderId(document) : null;
     if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, now));
-    const reading = platformOf(this.shop).readOrder(document, this.shop, {
-      ...snapshot,
-      refunds: typeof refunds === 'string' ? null : refunds,
-    });
+    const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds };
+    const reading = platformOf(this.shop).readOrder(document, this.shop, context);
     if (reading.kind === 'other') return reading;
     if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
     const { order } = reading;

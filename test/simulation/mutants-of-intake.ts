@@ -161,7 +161,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'an order that the shop cancelled is bought',
     file: 'storefronts/woocommerce/payload.ts',
-    changes: [["['cancelled', 'closed']", "['cancelled-by-nobody', 'closed']"]],
+    changes: [["['cancelled', 'refunded',", "['cancelled-by-nobody', 'refunded',"]],
   },
   {
     name: 'an order that the shop refunded is bought',

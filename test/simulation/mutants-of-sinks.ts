@@ -7,7 +7,6 @@ const rows = 'store/results/results.ts';
 const woocommerce = 'storefronts/woocommerce/write-back.ts';
 const wooPlan = 'storefronts/woocommerce/plan-writes.ts';
 const shopify = 'storefronts/shopify/write-back.ts';
-const shopifyPlan = 'storefronts/shopify/plan-writes.ts';
 const http = 'storefronts/shop/shop-http.ts';
 
 const rest = 'storefronts/woocommerce/rest-client.ts';
@@ -70,7 +69,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   },
   {
     name: 'a line is fulfilled before its codes stand in the order',
-    file: shopifyPlan,
+    file: shopify,
     changes: [
       [`    ${metafields}\n`, ''],
       ['    ...tagWrites(statement, now),\n', `    ${metafields}\n    ...tagWrites(statement, now),\n`],
@@ -83,7 +82,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   },
   {
     name: 'a line that is not delivered is fulfilled',
-    file: shopifyPlan,
+    file: shopify,
     changes: [['remaining > 0 && lineId !== null && givenIds.has(lineId)', 'remaining > 0 && lineId !== null']],
   },
   {

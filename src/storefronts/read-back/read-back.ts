@@ -115,9 +115,8 @@ export class ReadBack {
     const loops = this.#loops.filter((loop) => filter.shop === null || loop.shop.shop === filter.shop);
     if (loops.length === 0) {
       const what = filter.shop === null ? 'No shop is' : `No shop "${filter.shop}" is`;
-      throw new OrderSyncError('NOT_FOUND', `${what} configured to be read back`, {
-        hint: 'give it a `rest` section, see docs/storefronts.md',
-      });
+      const hint = 'give it a `rest` section, see docs/storefronts.md';
+      throw new OrderSyncError('NOT_FOUND', `${what} configured to be read back`, { hint });
     }
     const reports: ReadBackReport[] = [];
     for (const loop of loops) reports.push(await loop.run(filter.sinceMs));
@@ -135,9 +134,7 @@ export class ReadBack {
   }
 }
 
-/**
- * Reads one shop back whenever it is woken, one run after the other. Beside that it reads single orders again that wait for it.
- */
+/** Reads one shop back whenever it is woken, one run after the other, and single orders again that wait for it. */
 class ShopLoop {
   readonly shop: ConnectedShop;
   readonly reader: ShopReader;

@@ -1,4 +1,9 @@
-import { type DeliveredLine, deliveredLines, type OrderedEntries } from '../../core/result/delivered-lines.ts';
+import {
+  type DeliveredLine,
+  deliveredLines,
+  isComplete,
+  type OrderedEntries,
+} from '../../core/result/delivered-lines.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
 import type { ShopOrder } from './shop-order.ts';
@@ -31,16 +36,8 @@ export interface LineStatement {
   readonly problem: { readonly code: string; readonly message: string } | null;
 }
 
-/** States of a line whose customer lacks units until a person acts. */
-const needsPerson: readonly LineState[] = [
-  'needs_review',
-  'held',
-  'rejected',
-  'expired',
-  'refunded',
-  'partial',
-  'needs_manual_delivery',
-];
+/** States of a line for which no person has to act. */
+const openStates: readonly LineState[] = ['pending', 'sending', 'placed', 'waiting', 'unknown', 'cancelled'];
 
 /**
  * The statement of a result about the lines of a shop's order. Pure.
@@ -70,7 +67,6 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
   // The cancel of an eSIM that succeeded gives the customer nothing.
   if (state === 'fulfilled' && delivered === null) return [];
   const isDone = state === 'fulfilled' && delivered !== null && isComplete(delivered);
-  const needsReview = needsPerson.includes(state) || (state === 'fulfilled' && !isDone);
   const problem = error ?? entries.find((entry) => entry.error !== null)?.error ?? null;
   return [
     {
@@ -78,7 +74,7 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
       sku: extra['sku'] ?? '',
       pieces: /^\d{1,9}$/.test(extra['shop_quantity'] ?? '') ? Number(extra['shop_quantity']) : null,
       state,
-      stage: isDone ? 'done' : needsReview ? 'review' : 'open',
+      stage: isDone ? 'done' : openStates.includes(state) ? 'open' : 'review',
       references: entries.map(({ reference }) => reference),
       units: isDone ? [...delivered.giftCards, ...delivered.esims].map(withoutPictures) : [],
       toppedUp: isDone ? delivered.toppedUp : [],
@@ -86,9 +82,6 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
     },
   ];
 }
-
-const isComplete = ({ later, byHand, notDelivered }: DeliveredLine): boolean =>
-  later === 0 && byHand === 0 && notDelivered === 0;
 
 /** A result may have QR codes as pictures: they would make the fields of an order large. */
 function withoutPictures(unit: Unit): Unit {
@@ -105,13 +98,9 @@ export function resultJson({ isSandbox, lines }: OrderStatement): string {
 
 /** The units of these lines, for programs. */
 export function codesJson(given: readonly LineStatement[]): string {
-  const listed = given.map(({ lineId, sku, units, toppedUp }) => ({
-    line_id: lineId,
-    sku,
-    units,
-    topped_up: toppedUp,
-  }));
-  return JSON.stringify(listed);
+  return JSON.stringify(
+    given.map(({ lineId, sku, units, toppedUp }) => ({ line_id: lineId, sku, units, topped_up: toppedUp })),
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
-import type { ReadContext, ShopOrderLine, UnreadableOrder, UnreadableShopLine } from './shop-order.ts';
+import type { ReadContext, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 
 /**
  * Whether a document is about an order. Other documents have lines, too: drafts, carts, checkouts, fulfillments.
@@ -17,13 +17,9 @@ export function looksLikeOrder(
 }
 
 /** An order of which one field, without which nothing can be said about any of its lines, cannot be read. */
-export function unreadableOrder(
-  document: Fields,
-  field: string,
-  must: string,
-  modifiedMs: number | null = null,
-): UnreadableOrder {
-  return { kind: 'unreadable', orderId: idOf(document['id']), modifiedMs, ...problemOf(field, must, document[field]) };
+export function unreadableOrder(document: Fields, field: string, must: string, modifiedMs: number | null = null) {
+  const problem = problemOf(field, must, document[field]);
+  return { kind: 'unreadable', orderId: idOf(document['id']), modifiedMs, ...problem } as const;
 }
 
 /** The fields that all platforms show in the same way. */
@@ -57,10 +53,8 @@ export function readLines(
   const items = listOf(lineItems);
   if (closed) return { lines: (items ?? []).flatMap(closedLine), unreadable: [] };
   if (items === null || lineItems === undefined || lineItems === null) {
-    return {
-      lines: [],
-      unreadable: [{ lineId: null, sku: null, ...problemOf('line_items', 'must be a list', lineItems) }],
-    };
+    const problem = problemOf('line_items', 'must be a list', lineItems);
+    return { lines: [], unreadable: [{ lineId: null, sku: null, ...problem }] };
   }
   const lines: ShopOrderLine[] = [];
   const unreadable: UnreadableShopLine[] = [];
@@ -79,12 +73,8 @@ function readOne(item: unknown, place: string, ids: Set<string>, readLine: ReadL
   const lineId = idOf(item['id']);
   if (lineId === null) return notRead(null, sku, problemOf(`${place}.id`, 'must be the id of the line', item['id']));
   // Two lines with one id would be taken for one line, and the second never bought.
-  if (ids.has(lineId)) {
-    return notRead(null, sku, {
-      field: `${place}.id`,
-      rule: `must be the id of one line only, but ${lineId} stands twice`,
-    });
-  }
+  const rule = `must be the id of one line only, but ${lineId} stands twice`;
+  if (ids.has(lineId)) return notRead(null, sku, { field: `${place}.id`, rule });
   ids.add(lineId);
   if (sku === null) return notRead(lineId, null, problemOf(`${place}.sku`, 'must be a text', item['sku']));
   const read = readLine(item, lineId);
@@ -104,11 +94,11 @@ function skuOf(value: unknown): string | null {
   return value.length > longestSku ? `${value.slice(0, longestSku).toWellFormed()}…` : value;
 }
 
-function notRead(lineId: string | null, sku: string | null, problem: FieldProblem): OneLine {
-  return { unreadable: { lineId, sku, ...problem } };
-}
+const notRead = (lineId: string | null, sku: string | null, problem: FieldProblem): OneLine => ({
+  unreadable: { lineId, sku, ...problem },
+});
 
-/** The problem of a field. */
-export function problemOf(field: string, must: string, value: unknown): FieldProblem {
-  return { field, rule: `${must}, but is ${shown(value)}` };
-}
+export const problemOf = (field: string, must: string, value: unknown): FieldProblem => ({
+  field,
+  rule: `${must}, but is ${shown(value)}`,
+});

@@ -68,9 +68,8 @@ export class ShopHttp {
   /** The list and single orders are read at the same time; their calls take turns, or they would break the pace. */
   readonly #turns = new PQueue({ concurrency: 1 });
   #notBeforeMs = 0;
-  /** No call is made before this time, on the monotonic clock; then `#wanted` says what the shop had answered. */
-  #closedUntilMs = 0;
-  #wanted = '';
+  /** No call is made before this time: the shop answered what it wanted. */
+  #closed = { untilMono: 0, wanted: '' };
   #clockAheadMs: number | null = null;
 
   constructor(options: ShopHttpOptions) {
@@ -119,15 +118,14 @@ export class ShopHttp {
   }
 
   #closeFor(waitMs: number, wanted: string): void {
-    this.#closedUntilMs = this.#options.clock.monoMs() + waitMs;
-    this.#wanted = wanted;
+    this.#closed = { untilMono: this.#options.clock.monoMs() + waitMs, wanted };
   }
 
   async #keepPace({ signal, once }: ShopCall): Promise<void> {
     const { clock, rest } = this.#options;
-    const closedMs = this.#closedUntilMs - clock.monoMs();
+    const closedMs = this.#closed.untilMono - clock.monoMs();
     if (closedMs > 0) {
-      const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#wanted})`;
+      const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#closed.wanted})`;
       throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
     }
     const waitMs = this.#notBeforeMs - clock.monoMs();
@@ -140,7 +138,7 @@ export class ShopHttp {
   }
 
   async #callOnce(call: ShopCall): Promise<ShopAnswer> {
-    const { method, signal, body } = call;
+    const { method, signal, body = null } = call;
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
@@ -148,13 +146,9 @@ export class ShopHttp {
     const { totalMs } = rest.timeouts;
     const deadline = new Deadline(clock, totalMs, signal);
     try {
-      const answer = await this.#connections.request({
-        method,
-        path,
-        headers: { ...plainJson, 'user-agent': `order-sync/${version}`, ...call.headers },
-        body: body ?? null,
-        signal: deadline.signal,
-      });
+      const sent = { ...plainJson, 'user-agent': `order-sync/${version}`, ...call.headers };
+      const request = { method, path, headers: sent, body, signal: deadline.signal };
+      const answer = await this.#connections.request(request);
       const headers = plainHeaders(answer.headers);
       const shopMs = Date.parse(headers['date'] ?? '');
       if (Number.isFinite(shopMs)) this.#clockAheadMs = clock.wallMs() - shopMs;
@@ -162,10 +156,8 @@ export class ShopHttp {
       this.#waitAtLeast(pauseAfterMs?.(headers) ?? 0);
       if (![200, 201].includes(answer.statusCode)) throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);
-      if (value === undefined) {
-        const problem = `${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
-        throw new ShopApiError('unreadable', `${name}: ${problem}`);
-      }
+      const notJson = `${name}: ${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
+      if (value === undefined) throw new ShopApiError('unreadable', notJson);
       const problem = problemIn?.(value) ?? null;
       if (problem === null) return { headers, value };
       const text = this.#withoutSecrets(`${name}: ${messageText(problem.text, 200)}`);

@@ -1,16 +1,8 @@
 import { z } from 'zod';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import type { PlainHeaders } from '../../core/http-headers.ts';
-import {
-  checkOrderId,
-  checkSince,
-  listedOrder,
-  type OrderList,
-  type OrderPage,
-  type ReadOrder,
-  type ShopApi,
-  ShopApiError,
-} from '../shop/shop-api.ts';
+import type { OrderList, OrderPage, ReadOrder, ShopApi } from '../shop/shop-api.ts';
+import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
 import { isObject } from '../shop/payload-values.ts';
 import { type ShopAnswer, type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
@@ -21,13 +13,10 @@ const fullBucket = { share: 0.8, pauseMs: 2000 };
 /** A granted token is renewed this long before it expires. */
 const renewBeforeMs = 300_000;
 
-const wholeNumber = z.string().regex(/^\d{1,9}$/);
 const bodySchema = z.looseObject({ orders: z.array(z.unknown()) });
 const scopesSchema = z.looseObject({ access_scopes: z.array(z.looseObject({ handle: z.string() })) });
-const grantSchema = z.looseObject({
-  access_token: z.string().min(1).max(4096),
-  expires_in: wholeNumber.nullish(),
-});
+const wholeNumber = z.string().regex(/^\d{1,9}$/);
+const grantSchema = z.looseObject({ access_token: z.string().min(1).max(4096), expires_in: wholeNumber.nullish() });
 
 /** With the version of the API. */
 const adminPath = '/admin/api/2026-10';
@@ -55,13 +44,9 @@ export class ShopifyApi implements ShopApi {
 
   changedSince(sinceMs: number): OrderList {
     const limit = String(this.#rest.pageSize);
-    // With `open`, the default, refunds of archived orders would be missing.
-    let query: Record<string, string> | null = {
-      status: 'any',
-      order: 'updated_at asc',
-      updated_at_min: new Date(sinceMs).toISOString(),
-      limit,
-    };
+    const updated_at_min = new Date(sinceMs).toISOString();
+    // With the status `open`, the default, refunds of archived orders would be missing.
+    let query: Record<string, string> | null = { status: 'any', order: 'updated_at asc', updated_at_min, limit };
     return {
       nextPage: async (signal): Promise<OrderPage> => {
         if (query === null) return { orders: [], isLast: true };
@@ -109,14 +94,10 @@ export class ShopifyApi implements ShopApi {
    * lists. The status does not say whether the change succeeded: see `userErrors` there.
    */
   async graphql(query: string, variables: object, signal: AbortSignal): Promise<unknown> {
-    const { value } = await this.#call({
-      method: 'POST',
-      path: `${adminPath}/graphql.json`,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
-      signal,
-      isBehind: true,
-    });
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ query, variables });
+    const call = { method: 'POST', path: `${adminPath}/graphql.json`, headers, body, signal, isBehind: true } as const;
+    const { value } = await this.#call(call);
     return isObject(value) ? value['data'] : null;
   }
 

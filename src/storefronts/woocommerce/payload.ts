@@ -32,7 +32,8 @@ export function readWooCommerceOrder(
   if (legacy !== null) {
     const must =
       'must be an order of the REST API v3: set the API version of the webhook to "WP REST API Integration v3"';
-    return { ...unreadableOrder(legacy, 'id', must), field: 'order', rule: `${must}. It is one of the legacy API` };
+    const rule = `${must}. It is one of the legacy API`;
+    return { kind: 'unreadable', orderId: idOf(legacy['id']), modifiedMs: null, field: 'order', rule };
   }
   if (!looksLikeOrder(document, context, ['status', 'date_paid', 'date_paid_gmt']) || isSubscription(document)) {
     return { kind: 'other' };
@@ -50,12 +51,9 @@ export function readWooCommerceOrder(
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
   const refunded = refundedOf(document['refunds'], context.refunds);
+  const head = { orderId, modifiedMs, paidMs, state, status };
   const order = {
-    orderId,
-    modifiedMs,
-    paidMs,
-    state,
-    status,
+    ...head,
     ...commonFields(document, 'number'),
     // A refund does not lower the quantities of the order, and only the refund names its lines.
     refundUnclear: state !== 'closed' && refunded === null,
@@ -92,23 +90,10 @@ function legacyOrder(document: unknown): Fields | null {
   return isObject(order) && 'line_items' in order ? order : null;
 }
 
-/**
- * The statuses that WooCommerce itself has. `open`: the order may be paid now or later, and `paid_statuses` says which of
- * these mean that it is. `closed`: the customer is not delivered anything more. Plugins add others.
- */
-const wooCommerceStatuses: ReadonlyMap<string, 'open' | 'closed'> = new Map([
-  ['pending', 'open'],
-  ['processing', 'open'],
-  ['on-hold', 'open'],
-  ['completed', 'open'],
-  ['draft', 'open'],
-  ['auto-draft', 'open'],
-  ['checkout-draft', 'open'],
-  ['cancelled', 'closed'],
-  ['refunded', 'closed'],
-  ['failed', 'closed'],
-  ['trash', 'closed'],
-]);
+/** Statuses of WooCommerce in which an order may be paid now or later; `paid_statuses` says which mean that it is. */
+const openStatuses = ['pending', 'processing', 'on-hold', 'completed', 'draft', 'auto-draft', 'checkout-draft'];
+/** Those in which the customer is not delivered anything more. Plugins add others. */
+const closedStatuses = ['cancelled', 'refunded', 'failed', 'trash'];
 
 /** The database of WordPress has the statuses with this prefix, the API without it. */
 const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
@@ -119,11 +104,10 @@ const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
  */
 function wooCommerceState(status: string, paidMs: number | null, paidStatuses: readonly string[]): ShopOrderState {
   const name = withoutPrefix(status);
-  const known = wooCommerceStatuses.get(name);
-  if (known === 'closed') return 'closed';
+  if (closedStatuses.includes(name)) return 'closed';
   if (paidMs === null) return 'unpaid';
   if (paidStatuses.some((paid) => withoutPrefix(paid) === name)) return 'paid';
-  return known === undefined ? 'unknown_status' : 'on_hold';
+  return openStatuses.includes(name) ? 'on_hold' : 'unknown_status';
 }
 
 /**

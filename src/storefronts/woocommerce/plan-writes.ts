@@ -1,14 +1,8 @@
 import { givenLines, isWholeOrderGiven, type OrderStatement } from '../shop/order-statement.ts';
 import { WriteBackError, type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
-import {
-  type AnnouncedNotes,
-  announcedNotesField,
-  customerNote,
-  type OrderNote,
-  privateNote,
-  readAnnouncedNotes,
-} from './order-notes.ts';
-import { codesField, lineFields, missingFields, type OrderField, type OrderNow, resultFields } from './order-fields.ts';
+import type { AnnouncedNotes, OrderField, OrderNote, OrderNow } from './order-fields.ts';
+import { announcedNotesField, codesField, customerNote, lineFields, missingFields } from './order-fields.ts';
+import { privateNote, readAnnouncedNotes, resultFields } from './order-fields.ts';
 import type { WooCommerceWriteBack } from './settings.ts';
 
 /** One call that changes an order of WooCommerce. */

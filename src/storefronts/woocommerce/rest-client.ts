@@ -2,17 +2,8 @@ import { Buffer } from 'node:buffer';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { idOf, isObject, listOf } from '../shop/payload-values.ts';
-import {
-  checkOrderId,
-  checkSince,
-  listedOrder,
-  type ListedOrder,
-  type OrderList,
-  type OrderPage,
-  type ReadOrder,
-  type ShopApi,
-  ShopApiError,
-} from '../shop/shop-api.ts';
+import type { ListedOrder, OrderList, OrderPage, ReadOrder, ShopApi } from '../shop/shop-api.ts';
+import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
 import { type ShopCall, ShopHttp } from '../shop/shop-http.ts';
 import type { OrderField } from './order-fields.ts';
@@ -44,8 +35,7 @@ export class WooCommerceApi implements ShopApi {
   }
 
   changedSince(sinceMs: number): OrderList {
-    const get: GetPage = (query, signal) => this.#get(ordersPath, query, signal);
-    return new WooCommerceOrderList(get, this.#rest.pageSize, sinceMs);
+    return listOrders((query, signal) => this.#get(ordersPath, query, signal), this.#rest.pageSize, sinceMs);
   }
 
   async refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
@@ -142,11 +132,8 @@ function withNumericIds({ line_items: items, ...order }: OrderChange): string {
   return `${JSON.stringify(order).slice(0, -1)},"line_items":[${lines.join(',')}]}`;
 }
 
-interface ItemPage {
-  readonly items: readonly unknown[];
-  /** How many items the query has on all pages; null when the shop does not say. */
-  readonly total: number | null;
-}
+/** `total`: how many items the query has on all pages; null when the shop does not say. */
+type ItemPage = { readonly items: readonly unknown[]; readonly total: number | null };
 
 type GetPage = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<ItemPage>;
 
@@ -156,80 +143,62 @@ type GetPage = (query: Readonly<Record<string, string>>, signal: AbortSignal) =>
  * second the list continues by offset, with the last order of a page as the first of the next. If that order is not the
  * first, the list has changed, and this second is read again.
  */
-class WooCommerceOrderList implements OrderList {
-  readonly #get: GetPage;
-  readonly #pageSize: number;
-  readonly #sinceMs: number;
-  /** The next page has the orders that were changed after this time. */
-  #afterMs: number;
-  #offset = 0;
+function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList {
+  /** The next page has the orders that were changed after this time: "after" excludes the second itself. */
+  let afterMs = Math.floor(sinceMs / 1000) * 1000 - 1000;
+  let offset = 0;
   /** The id that the next page must begin with; null: any. */
-  #expectedFirst: string | null = null;
-  #isSorted = true;
-  #restarts = 0;
-
-  constructor(get: GetPage, pageSize: number, sinceMs: number) {
-    this.#get = get;
-    this.#pageSize = pageSize;
-    this.#sinceMs = sinceMs;
-    // The shop's times are whole seconds, and "after" excludes the second itself.
-    this.#afterMs = Math.floor(sinceMs / 1000) * 1000 - 1000;
-  }
-
-  async nextPage(signal: AbortSignal): Promise<OrderPage> {
+  let expectedFirst: string | null = null;
+  let isInOrder = true;
+  let restarts = 0;
+  const beginAfter = (ms: number): void => {
+    afterMs = ms;
+    offset = 0;
+    expectedFirst = null;
+  };
+  const advance = (orders: readonly ListedOrder[]): void => {
+    const last = orders.at(-1);
+    // The last time of an unsorted page says nothing about the rest of the list, so that list continues by offset.
+    isInOrder &&= isSorted(orders);
+    const nextMs = (last?.modifiedMs ?? 0) - 1000;
+    if (isInOrder && nextMs > afterMs) return beginAfter(nextMs);
+    offset += Math.max(1, orders.length - 1);
+    expectedFirst = orders.length > 1 ? (last?.id ?? null) : null;
+  };
+  const nextPage = async (signal: AbortSignal): Promise<OrderPage> => {
     for (;;) {
-      const { items, total } = await this.#get(this.#query(), signal);
+      const { items, total } = await get(queryFor(afterMs, offset, pageSize), signal);
       const orders = items.map((value) => listedOrder(value, ['date_modified_gmt', 'date_modified']));
-      checkSince(orders, this.#sinceMs, ': modified_after needs WooCommerce 5.8');
+      checkSince(orders, sinceMs, ': modified_after needs WooCommerce 5.8');
       // A page that is empty again after a restart is the end, whatever total the shop claims.
-      const isEnd = orders.length === 0 && this.#restarts > 0;
-      if (this.#expectedFirst !== null && orders[0]?.id !== this.#expectedFirst && !isEnd) {
-        this.#restart();
+      const isEnd = orders.length === 0 && restarts > 0;
+      if (expectedFirst !== null && orders[0]?.id !== expectedFirst && !isEnd) {
+        restarts += 1;
+        if (restarts > maxRestarts) throw new ShopApiError('changed', changesTooFast);
+        beginAfter(afterMs);
         continue;
       }
       // Some shops put fewer orders on a page than requested, so the total counts where the shop gives one.
       const isLast =
-        orders.length === 0 ||
-        (total === null ? orders.length < this.#pageSize : this.#offset + orders.length >= total);
-      if (!isLast) this.#advance(orders);
+        orders.length === 0 || (total === null ? orders.length < pageSize : offset + orders.length >= total);
+      if (!isLast) advance(orders);
       return { orders, isLast };
     }
-  }
-
-  #query(): Record<string, string> {
-    return {
-      // Without a zone: WordPress converts a time that has one to the shop's own zone, but then compares it with GMT.
-      modified_after: new Date(this.#afterMs).toISOString().slice(0, 19),
-      dates_are_gmt: 'true',
-      orderby: 'modified',
-      order: 'asc',
-      per_page: String(this.#pageSize),
-      ...(this.#offset === 0 ? {} : { offset: String(this.#offset) }),
-    };
-  }
-
-  #advance(orders: readonly ListedOrder[]): void {
-    const last = orders.at(-1);
-    // The last time of an unsorted page says nothing about the rest of the list, so that list continues by offset.
-    this.#isSorted &&= isSorted(orders);
-    const nextMs = (last?.modifiedMs ?? 0) - 1000;
-    if (this.#isSorted && nextMs > this.#afterMs) return this.#beginAfter(nextMs);
-    this.#offset += Math.max(1, orders.length - 1);
-    this.#expectedFirst = orders.length > 1 ? (last?.id ?? null) : null;
-  }
-
-  #restart(): void {
-    this.#restarts += 1;
-    if (this.#restarts <= maxRestarts) return this.#beginAfter(this.#afterMs);
-    throw new ShopApiError('changed', 'the list of orders changes faster than it can be read');
-  }
-
-  #beginAfter(ms: number): void {
-    this.#afterMs = ms;
-    this.#offset = 0;
-    this.#expectedFirst = null;
-  }
+  };
+  return { nextPage };
 }
+
+const changesTooFast = 'the list of orders changes faster than it can be read';
+
+const queryFor = (afterMs: number, offset: number, pageSize: number): Record<string, string> => ({
+  // Without a zone: WordPress converts a time that has one to the shop's own zone, but then compares it with GMT.
+  modified_after: new Date(afterMs).toISOString().slice(0, 19),
+  dates_are_gmt: 'true',
+  orderby: 'modified',
+  order: 'asc',
+  per_page: String(pageSize),
+  ...(offset === 0 ? {} : { offset: String(offset) }),
+});
 
 function isSorted(orders: readonly ListedOrder[]): boolean {
   const times = orders.flatMap(({ modifiedMs }) => modifiedMs ?? []);

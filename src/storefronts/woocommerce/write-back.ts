@@ -2,8 +2,14 @@ import { isObject } from '../shop/payload-values.ts';
 import { orderIn, readOrder, WriteBackError, type WriteBackParts } from '../shop/platform.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { OrderStatement } from '../shop/order-statement.ts';
-import { markerPattern, type OrderNote, readAnnouncedNotes } from './order-notes.ts';
-import { fieldKeys, orderNow, type OrderNow } from './order-fields.ts';
+import {
+  fieldKeys,
+  markerPattern,
+  type OrderNote,
+  orderNow,
+  type OrderNow,
+  readAnnouncedNotes,
+} from './order-fields.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { type NoteState, type OrderWrite, planWrites } from './plan-writes.ts';
 import type { WooCommerceApi } from './rest-client.ts';

@@ -84,15 +84,12 @@ function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
  */
 export class Attempt {
   readonly #deps: AttemptDeps;
-  readonly #products = new ProvenProducts();
+  /** What the calls have shown about products. */
+  readonly products: ProvenProducts;
 
   constructor(deps: AttemptDeps) {
     this.#deps = deps;
-  }
-
-  /** Whether the last order of a product was bought, by its scope. */
-  isProvenProduct(product: string): boolean {
-    return this.#products.has(product);
+    this.products = new ProvenProducts(deps.policy.retryTimeScale);
   }
 
   async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
@@ -160,7 +157,9 @@ export class Attempt {
     const { policy, lookups, wholesale, pauses } = this.#deps;
     const { operation } = attempt.entry;
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
-    const isPaused = pauses.holdsUp(scopesOf(attempt.entry));
+    const scopes = scopesOf(attempt.entry);
+    const isSuspect = scopes.product !== null && this.products.isSuspect(scopes.product);
+    const isPaused = isSuspect || pauses.holdsUp(scopes);
     return { ...policy, canLookUp, lookupsProven: lookups.hasFound(operation, wholesale), isPaused };
   }
 
@@ -206,7 +205,10 @@ export class Attempt {
     const settledMono = slotSettledMono(this.#deps, outcome);
     const backOff = backOffIfRateLimited(this.#deps, key, outcome, settlement.dueAtMs - clock.wallMs());
     const pause = pauseIfDenied(this.#deps, key, settlement.pause);
-    const call = endedCallOf(attempt, outcome, settlement);
+    const endedMono = clock.monoMs();
+    const { settlementDelayEndMono: delayEndMono } = attempt.entry;
+    const sentMono = delayEndMono === null ? endedMono : delayEndMono - this.#deps.policy.settlementDelayMs;
+    const call = endedCallOf(attempt, outcome, settlement, { sentMono, endedMono });
     const closed = {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
@@ -216,7 +218,10 @@ export class Attempt {
       slotsSettledMono: settledMono,
       bootId: clock.bootId ?? null,
       pause,
-      scopes: { judged: scopesJudged(call.scopes), judge: (found: ScopeFindings) => pauses.judge(call, found) },
+      scopes: {
+        judged: scopesJudged(call.scopes),
+        judge: (found: ScopeFindings) => pauses.judge(call, found, this.products),
+      },
       backOff,
     };
     const { pausesChanged } = await this.#record(end.signal, () =>
@@ -225,7 +230,7 @@ export class Attempt {
     );
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
-    this.#products.record(call);
+    this.products.record(call, clock.monoMs());
     if (pausesChanged) await this.#record(end.signal, () => pauses.refresh());
     // After the refresh: until then the time of the next trial is not known, and another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
@@ -280,7 +285,12 @@ export class Attempt {
 const acceptedStates: ReadonlySet<EntryState> = new Set(['fulfilled', 'placed', 'refunded']);
 
 /** The end of a call, as evidence about its scopes. */
-function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlement): EndedCall {
+function endedCallOf(
+  attempt: OpenAttempt,
+  outcome: Outcome,
+  settlement: Settlement,
+  times: Pick<EndedCall, 'sentMono' | 'endedMono'>,
+): EndedCall {
   const { entry, purpose, trialOf } = attempt;
   // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a placed one is none.
   const isFound = entry.state === 'unknown' && settlement.row === 'accepted' && acceptedStates.has(settlement.state);
@@ -300,6 +310,7 @@ function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlem
       settlement.state === 'waiting' &&
       settlement.row === 'not_found',
     trialOf,
+    ...times,
   };
 }
 

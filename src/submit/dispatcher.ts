@@ -131,6 +131,7 @@ export class Dispatcher {
         'calls were in flight when the worker stopped: each is looked up before its entry is sent again',
       );
     await store.submission.adoptConnector(this.#deps.wholesale.connectorHash());
+    this.#attempts.products.remember(await store.submission.productsBought());
     await pauses.refresh();
     await this.#deps.lookups.refresh();
     this.#loop.start();
@@ -227,7 +228,8 @@ export class Dispatcher {
       nowMono: clock.monoMs(),
       bootId: clock.bootId ?? null,
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
-      isProvenProduct: (product) => this.#attempts.isProvenProduct(product),
+      isProvenProduct: (product) => this.#attempts.products.has(product),
+      products: this.#attempts.products,
       trials: pauses.trials(),
       openToOtherProducts: pauses.scopesOpenToOtherProducts(),
       ...this.#rechecksOfClaim(),

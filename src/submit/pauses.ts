@@ -3,7 +3,7 @@ import type { Clock, Random } from '../core/clock.ts';
 import { outcomeRowFrom, type OutcomeRow } from '../core/answers/outcome.ts';
 import type { Probe } from '../core/scopes/probe.ts';
 import { evidenceRule } from '../core/scopes/evidence.ts';
-import { judgeCall, trialDelayMs, type EndedCall } from '../core/scopes/judge-call.ts';
+import { judgeCall, trialDelayMs, type EndedCall, type JudgeInput } from '../core/scopes/judge-call.ts';
 import { keyScope, scopeFrom, type EntryScopes } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
 import type { Pause } from '../store/submission/pauses.ts';
@@ -181,12 +181,12 @@ export class Pauses {
   }
 
   /** The changes of scopes after one call. Called inside the transaction that closes it. */
-  judge(call: EndedCall, found: ScopeFindings): ScopeChange {
+  judge(call: EndedCall, found: ScopeFindings, products: JudgeInput['products']): ScopeChange {
     const probesBefore = (scope: string): number => {
       const ended = this.#ended.get(scope);
       return ended === undefined ? 0 : ended.probes + 1;
     };
-    const { forget, remember, end, open, postpone } = judgeCall({ call, ...found, probesBefore });
+    const { forget, remember, end, open, postpone } = judgeCall({ call, ...found, products, probesBefore });
     return {
       forget,
       remember,

@@ -1,29 +1,86 @@
 import { decisionTable } from '../core/decision/decision-table.ts';
-import type { EndedCall } from '../core/scopes/judge-call.ts';
+import { evidenceRules } from '../core/scopes/evidence.ts';
+import type { EndedCall, ProductRecord } from '../core/scopes/judge-call.ts';
 
 /** How many products are remembered; beyond it the one that was bought longest ago is forgotten. */
 const mostRemembered = 10_000;
+/** After so many different products failed, and none of them was bought, the others that nobody has bought are suspect. */
+const fewFailing = 4;
+const latelyMs = 600_000;
+
+const rejected: ReadonlySet<string> = new Set(evidenceRules.consecutive_rejections.rows);
+/** Variants are gift cards, and plans are eSIMs. */
+const familyOfProduct = (product: string): string =>
+  product.startsWith('variant:') ? 'family:gift_card' : 'family:esim';
 
 /**
- * The products whose last order was bought: these may have more calls under way than others. Kept in memory: after a
- * restart each product is tried again with few calls, which costs one answer.
+ * What the orders of each product have shown. Kept in memory: a new worker knows which products were bought lately, and
+ * tries each with few calls first, which costs one answer.
  */
-export class ProvenProducts {
-  readonly #products = new Set<string>();
+export class ProvenProducts implements ProductRecord {
+  readonly #latelyMs: number;
+  /** `earlier`: bought before this worker started. */
+  readonly #products = new Map<string, 'bought' | 'failed' | 'earlier'>();
+  /** By family: products that failed and were never bought, or not since, with none of them bought between. */
+  readonly #failing = new Map<string, Set<string>>();
+  /** When an order of a family, or of any, was accepted last. */
+  readonly #acceptedMono = new Map<string, number>();
 
+  constructor(retryTimeScale: number) {
+    this.#latelyMs = latelyMs * retryTimeScale;
+  }
+
+  /** These were bought before this worker started. */
+  remember(products: readonly string[]): void {
+    for (const product of products.slice(0, mostRemembered)) this.#products.set(product, 'earlier');
+  }
+
+  /** Whether the last order of a product was bought. */
   has(product: string): boolean {
+    return this.#products.get(product) === 'bought';
+  }
+
+  wasBought(product: string): boolean {
     return this.#products.has(product);
   }
 
-  record({ scopes, purpose, isAccepted, row }: EndedCall): void {
-    const { product } = scopes;
+  /** Whether it was bought, and has not failed since. */
+  isSound(product: string): boolean {
+    return this.#products.has(product) && this.#products.get(product) !== 'failed';
+  }
+
+  /** Whether several products of its family failed in a row, and this one is not known to be better. */
+  isSuspect(product: string): boolean {
+    return !this.isSound(product) && (this.#failing.get(familyOfProduct(product))?.size ?? 0) >= fewFailing;
+  }
+
+  acceptedSince(scope: string, sinceMono: number): boolean {
+    return (this.#acceptedMono.get(scope) ?? Number.NEGATIVE_INFINITY) > sinceMono;
+  }
+
+  boughtLately(scope: string, nowMono: number): boolean {
+    return this.acceptedSince(scope, nowMono - this.#latelyMs);
+  }
+
+  record({ scopes, purpose, isAccepted, row }: EndedCall, nowMono: number): void {
+    const { product, family } = scopes;
+    if (product === null) return;
+    const failing = this.#failing.get(family) ?? new Set<string>();
+    this.#failing.set(family, failing);
+    if (isAccepted) {
+      for (const scope of [family, 'account']) this.#acceptedMono.set(scope, nowMono);
+      if (!this.isSound(product)) failing.clear();
+      this.#products.delete(product);
+      this.#products.set(product, 'bought');
+      const [oldest] = this.#products;
+      if (this.#products.size > mostRemembered && oldest !== undefined) this.#products.delete(oldest[0]);
+      return;
+    }
     // A lookup that fails says nothing about what orders of the product do.
     const isFailed = purpose === 'submit' && decisionTable[row].clean.verdict === 'unknown';
-    if (product === null || (!isAccepted && !isFailed)) return;
-    this.#products.delete(product);
-    if (!isAccepted) return;
-    this.#products.add(product);
-    const [oldest] = this.#products;
-    if (this.#products.size > mostRemembered && oldest !== undefined) this.#products.delete(oldest);
+    if (isFailed && this.#products.has(product)) this.#products.set(product, 'failed');
+    // Where nothing is bought, the products may be well.
+    const isAgainst = (isFailed || rejected.has(row)) && this.boughtLately(family, nowMono);
+    if (isAgainst && !this.isSound(product) && failing.size < fewFailing) failing.add(product);
   }
 }

@@ -148,24 +148,30 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     name.startsWith('card') || name.startsWith('sick') ? { variant: name } : { ...esimLine, plan: name };
   // The first orders prove that the connector fits, in most runs before anything is sick.
   if (random.chance(0.85)) order(0, [ofProduct('card1'), ofProduct('plan1')]);
-  const sick = random.int(1, 4);
+  // Also all variants of one provider, which fail in one way at the same time.
+  const isProvider = random.chance(0.15);
+  const sick = isProvider ? random.int(3, 40) : random.int(1, 4);
+  let common: Drawn | null = null;
   let ambiguous = 0;
   for (let index = 1; index <= sick; index += 1) {
-    const name = random.chance(0.7) ? `sick${index}` : `sickplan${index}`;
+    const name = isProvider || random.chance(0.7) ? `sick${index}` : `sickplan${index}`;
     const isPlan = name.startsWith('sickplan');
     const fromMs = random.pick(0, random.int(0, Math.floor(faultsOffMs / 2)));
-    const drawn = drawTrouble(
-      random,
-      {
-        fromMs,
-        untilMs: random.pick(faultsOffMs, random.int(fromMs + 1, faultsOffMs)),
-      },
-      isPlan,
-    );
-    if (isAmbiguous(drawn)) ambiguous += 1;
+    const drawn: Drawn =
+      common ??
+      drawTrouble(
+        random,
+        {
+          fromMs,
+          untilMs: random.pick(faultsOffMs, random.int(fromMs + 1, faultsOffMs)),
+        },
+        isPlan,
+      );
+    if (isProvider) common = drawn;
+    if (isAmbiguous(drawn) && !isProvider) ambiguous += 1;
     products.set(name, { ...plainProduct, refusals: drawn.refusal === null ? [] : [drawn.refusal] });
     if (drawn.trouble !== null) troubles.set(name, drawn.trouble);
-    const lines = random.int(1, 8);
+    const lines = random.int(1, isProvider ? 4 : 8);
     for (let line = 0; line < lines; line += 1) {
       const atMs = random.int(20_000, Math.floor(faultsOffMs / 2));
       const rules = random.chance(0.15) ? { fallback_currency: 'EUR' } : {};

@@ -38,6 +38,19 @@ const balanceTrialMs = 1_000_000;
 /** An order of a product that did not fail tries its family at once; others of the family follow when it was accepted. */
 const familyTrialMs = 300_000;
 
+/** After these kinds of trouble nobody knows whether the call bought something. */
+const unsettled: ReadonlySet<string> = new Set([
+  'server_error',
+  'page_of_a_gateway',
+  'silent',
+  'dropped',
+  'sold_with_server_error',
+]);
+/** So many calls of failing products come before the worker sees that several fail. */
+const fewFailing = 24;
+/** The worker knows that an order was bought so long after it, in ms. */
+const knownAfterMs = 60_000;
+
 /** A span that delays every line, and how long its effect lasts. */
 interface Disturbance extends Span {
   readonly why: string;
@@ -157,24 +170,25 @@ export class Liveness {
     return (account.balances[line.currency ?? ''] ?? 0) >= 10_000_000;
   }
 
-  /** Whether unknown outcomes of the products in trouble alone can reach the limit for all of them. */
-  #canFillLimit(): boolean {
+  /** Whether unknown outcomes of the products in trouble alone can reach the limit: of all, or of what they may have together. */
+  #canFillLimit(isSound: boolean): boolean {
     const { settings, reloads, troubles } = this.#plan;
     const most = Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
-    const unsettled = new Set(['server_error', 'page_of_a_gateway', 'silent', 'dropped', 'sold_with_server_error']);
+    // What was bought before has the rest to itself.
+    if (isSound && most > 1) return false;
     const ofProduct = [...troubles.products].map(([name, { kind }]) => {
       const lines = [...this.#lines.values()].filter((it) => productName(it.line) === name).length;
       return unsettled.has(kind) ? Math.min(2, lines) : 0;
     });
-    return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= most;
+    return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= Math.max(1, Math.floor(most / 2));
   }
 
   /**
    * How long unknown outcomes of the products in trouble can fill the limit for all, in ms, until lookups have proven them
    * absent and their products are paused; without lookups, for as long as they are in trouble.
    */
-  #clearingMs(): number {
-    if (!this.#canFillLimit()) return 0;
+  #clearingMs(isSound: boolean): number {
+    if (!this.#canFillLimit(isSound)) return 0;
     const { readings, settings, troubles } = this.#plan;
     if (!readings.lookup || !settings.lookup || troubles.lookups.length > 0) return Number.POSITIVE_INFINITY;
     const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
@@ -200,7 +214,7 @@ export class Liveness {
   }
 
   /** The time that the budget and the places for calls need for this line and those before it, in ms. */
-  #workMs(awaited: Awaited): number {
+  #workMs(awaited: Awaited, isSound: boolean): number {
     const { settings, reloads, account } = this.#plan;
     const all = [settings, ...reloads];
     const orders = Math.min(...all.map((it) => it.limits.orders));
@@ -208,6 +222,7 @@ export class Liveness {
     const isKeyDenied = account.denials.some((it) => it.authorization !== null);
     const keys = isKeyDenied ? 1 : Object.keys(settings.keys).length;
     let calls = 0;
+    let failing = 0;
     let heldMs = 0;
     let ofOwnProduct = 0;
     const later = new Map<string, number>();
@@ -216,9 +231,12 @@ export class Liveness {
       if (sinceMs > awaited.sinceMs + aheadMs) later.set(product, (later.get(product) ?? 0) + 1);
       if (sinceMs > awaited.sinceMs + aheadMs) continue;
       if (product === productName(awaited.line)) ofOwnProduct += 1;
-      calls += this.#isHealthy(line) ? 1 : 2;
+      if (unsettled.has(this.#plan.troubles.products.get(product)?.kind ?? '')) failing += 2;
+      else calls += this.#isHealthy(line) ? 1 : 2;
       heldMs += this.#heldMs(line);
     }
+    // However many products fail, they take a small share of the calls from what was bought before.
+    calls += isSound ? Math.min(failing, fewFailing + calls / 2) : failing;
     // Products take turns: while those of its own product come first, as many later ones of each other product are sent.
     later.delete(productName(awaited.line));
     for (const count of later.values()) calls += 2 * Math.min(count, ofOwnProduct);
@@ -240,7 +258,8 @@ export class Liveness {
     isTouched: (ref: string) => boolean,
   ): void {
     if (this.#plan.lostDiskAtMs !== null) return;
-    const clearingMs = this.#clearingMs();
+    const boughtAtMs = new Map<string, number>();
+    for (const { product, atMs } of api.orders) if (!boughtAtMs.has(product)) boughtAtMs.set(product, atMs);
     const disturbances = this.#disturbances().toSorted((a, b) => a.fromMs - b.fromMs);
     for (const awaited of this.#lines.values()) {
       const { line, reference } = awaited;
@@ -249,7 +268,9 @@ export class Liveness {
       // The worker may have died before the call left: it cannot know.
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
-      const untilMs = deadlineMs(startMs, this.#workMs(awaited) + clearingMs + slackMs, disturbances);
+      const isSound = (boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY) + knownAfterMs < awaited.sinceMs;
+      const neededMs = this.#workMs(awaited, isSound) + this.#clearingMs(isSound) + slackMs;
+      const untilMs = deadlineMs(startMs, neededMs, disturbances);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
       if (soldMs <= untilMs) continue;
       const late = Math.round((soldMs - untilMs) / 1000);

@@ -44,6 +44,19 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [['return isProven ? Math', 'return mostInAll > 0 || isProven ? Math']],
   },
   {
+    name: 'products that were never bought take all unknown outcomes',
+    file: exposure,
+    changes: [['isSuspect ? 1 : Math.max(1, Math.floor(mostInAll / 2))', 'isSuspect ? mostInAll : mostInAll']],
+  },
+  {
+    name: 'a family is paused because of products that were never bought',
+    file: judge,
+    changes: [
+      ["if (reason === 'order_absent' && products.acceptedSince(scope, call.sentMono)) return false;", ''],
+      ['return products.wasBought(product) || !products.boughtLately(scope, call.endedMono);', 'return true;'],
+    ],
+  },
+  {
     name: 'the limit of unknown outcomes does not count the calls under way',
     file: 'store/submission/open-calls.ts',
     changes: [

@@ -4,8 +4,8 @@ import { ended, VirtualWorker, type VirtualCall } from '../support/virtual-worke
 const isProbe = ({ kind }: VirtualCall): boolean => kind === 'probe';
 
 /** A worker whose API answers nothing. Each line is of another product. */
-async function withoutApi(): Promise<VirtualWorker> {
-  const worker = await VirtualWorker.start();
+async function withoutApi(maxUnknownOutcomes = 8): Promise<VirtualWorker> {
+  const worker = await VirtualWorker.start({ maxUnknownOutcomes });
   worker.api.submit = () => ({ end: ended('dropped'), tookMs: 50 });
   worker.api.lookUp = () => ({ end: { kind: 'failed', outcome: ended('dropped') }, tookMs: 50 });
   worker.api.probe = () => ({ end: 'closed', tookMs: 50 });
@@ -56,7 +56,8 @@ describe('an API that does not answer', () => {
   });
 
   it('that fails again soon is probed as late as before, and an hour later from the start', async () => {
-    const worker = await withoutApi();
+    // Products that were never bought together take 50 % of them: enough for two pauses.
+    const worker = await withoutApi(16);
     await paused(worker);
     await worker.until(() => worker.count(isProbe) >= 5, 120_000);
     worker.api.probe = () => ({ end: 'open', tookMs: 50 });

@@ -104,18 +104,20 @@ describe('a product that was bought', () => {
     isAccepted: true,
     isProvenAbsent: false,
     trialOf: [],
+    sentMono: 0,
+    endedMono: 0,
   } as const;
 
   it('is proven until an order of it ends without a clear answer; a lookup that hangs says nothing about its orders', () => {
-    const products = new ProvenProducts();
-    products.record(call);
+    const products = new ProvenProducts(1);
+    products.record(call, 0);
     expect(products.has(product)).toBe(true);
-    products.record({ ...call, purpose: 'lookup', row: 'deadline', isAccepted: false });
-    products.record({ ...call, row: 'out_of_stock', isAccepted: false });
+    products.record({ ...call, purpose: 'lookup', row: 'deadline', isAccepted: false }, 0);
+    products.record({ ...call, row: 'out_of_stock', isAccepted: false }, 0);
     expect(products.has(product)).toBe(true);
-    products.record({ ...call, row: 'deadline', isAccepted: false });
+    products.record({ ...call, row: 'deadline', isAccepted: false }, 0);
     expect(products.has(product)).toBe(false);
-    products.record({ ...call, purpose: 'lookup' });
+    products.record({ ...call, purpose: 'lookup' }, 0);
     expect(products.has(product)).toBe(true);
   });
 });

@@ -2,6 +2,8 @@
 export interface Exposure {
   /** In all: unknown outcomes, and spending calls under way. */
   readonly total: number;
+  /** Of these, those of products that were never bought, or that failed since. */
+  readonly unsound: number;
   /** By product scope. */
   readonly products: ReadonlyMap<string, ProductExposure>;
 }
@@ -29,17 +31,33 @@ function productLimit(mostInAll: number, isProven: boolean): number {
 }
 
 /**
+ * Products that were never bought, or that failed since, may have one cause. Together they take 50 % of what is allowed, so
+ * that they never stop the others; one at a time, where several of them failed in a row.
+ */
+export function unsoundLimit(mostInAll: number, isSuspect: boolean): number {
+  return isSuspect ? 1 : Math.max(1, Math.floor(mostInAll / 2));
+}
+
+/** The product of a call that may start. */
+export interface CalledProduct {
+  /** By its scope; null for a cancel. */
+  readonly product: string | null;
+  /** Whether its last order was bought. */
+  readonly isProven: boolean;
+  /** Whether it was bought, and has not failed since. */
+  readonly isSound: boolean;
+  /** Whether it is not sound, and several products like that failed in a row. */
+  readonly isSuspect: boolean;
+}
+
+/**
  * Whether a call for a new entry may start: whatever becomes of it and of the calls under way, no more than `mostInAll`
  * outcomes are unknown then.
- * @param isProven whether the last order of the product was bought
  */
-export function mayStart(
-  exposure: Exposure,
-  call: { readonly product: string | null; readonly isProven: boolean },
-  mostInAll: number,
-): boolean {
+export function mayStart(exposure: Exposure, call: CalledProduct, mostInAll: number): boolean {
   if (exposure.total >= mostInAll) return false;
   if (call.product === null) return true;
+  if (!call.isSound && exposure.unsound >= unsoundLimit(mostInAll, call.isSuspect)) return false;
   const { unknown, underWay } = exposure.products.get(call.product) ?? { unknown: 0, underWay: 0 };
   return unknown < productUnknownLimit(mostInAll) && unknown + underWay < productLimit(mostInAll, call.isProven);
 }

@@ -27,6 +27,9 @@ export interface EndedCall {
   readonly isProvenAbsent: boolean;
   /** The paused scopes whose trial order this was. */
   readonly trialOf: readonly string[];
+  /** When the order that is looked up was sent last, and when the call ended. */
+  readonly sentMono: number;
+  readonly endedMono: number;
 }
 
 /** One entry that counts against a scope. */
@@ -45,12 +48,26 @@ export interface JudgedPause {
   readonly probes: number;
 }
 
+/** What the orders of products have shown. Products are named by their scopes; times are monotonic, in ms. */
+export interface ProductRecord {
+  /** Whether an order of the product was ever accepted, as far as it is remembered. */
+  wasBought(product: string): boolean;
+  /** Whether it was bought, and has not failed since. */
+  isSound(product: string): boolean;
+  /** Whether it is not sound, and several products like that failed in a row. */
+  isSuspect(product: string): boolean;
+  /** Whether an order of the family, or of `account`, was accepted since. */
+  acceptedSince(scope: string, sinceMono: number): boolean;
+  boughtLately(scope: string, nowMono: number): boolean;
+}
+
 export interface JudgeInput {
   readonly call: EndedCall;
   /** The evidence against the scopes of the call until now. */
   readonly evidence: readonly Evidence[];
   /** The pauses of these scopes. */
   readonly pauses: readonly JudgedPause[];
+  readonly products: Pick<ProductRecord, 'wasBought' | 'acceptedSince' | 'boughtLately'>;
   /** How often a scope was probed before its last pause ended; 0 where that was long ago. */
   readonly probesBefore: (scope: string) => number;
 }
@@ -134,9 +151,24 @@ function isPassedTrial(call: EndedCall, pause: JudgedPause): boolean {
   return call.isAccepted || verdictRows.has(call.row);
 }
 
-function newEvidence({ call, evidence }: JudgeInput, reason: EvidenceReason): readonly Evidence[] {
+/**
+ * Whether a call says anything about a scope that has other products. A product that was never bought says nothing against
+ * those that were bought lately, and an absence says nothing where another order was accepted since this one was sent. What
+ * may be money for the wrong goods always counts.
+ */
+function isSign({ call, products }: JudgeInput, reason: EvidenceReason, scope: string): boolean {
+  const { product, family } = call.scopes;
+  if (product === null || (scope !== family && scope !== 'account') || neverLeftRows.has(call.row)) return true;
+  if (reason === 'answer_mismatch' || reason === 'unreadable_success') return true;
+  if (reason === 'order_absent' && products.acceptedSince(scope, call.sentMono)) return false;
+  return products.wasBought(product) || !products.boughtLately(scope, call.endedMono);
+}
+
+function newEvidence(input: JudgeInput, reason: EvidenceReason): readonly Evidence[] {
+  const { call, evidence } = input;
   const { entryId } = call;
   return scopesCounted(reason, call.scopes)
+    .filter((scope) => isSign(input, reason, scope))
     .filter((scope) => !evidence.some((it) => it.scope === scope && it.reason === reason && it.entryId === entryId))
     .map((scope) => ({ scope, reason, entryId, product: call.scopes.product }));
 }
@@ -149,11 +181,8 @@ function failedAgain({ row, entryId }: EndedCall, evidence: readonly Evidence[])
   return neverLeftRows.has(row) && evidence.some((it) => it.reason === 'api_unreachable' && it.entryId === entryId);
 }
 
-function opened(
-  { call, evidence, pauses, probesBefore }: JudgeInput,
-  reason: EvidenceReason,
-  remember: readonly Evidence[],
-): ScopeChanges['open'] {
+function opened(input: JudgeInput, reason: EvidenceReason, remember: readonly Evidence[]): ScopeChanges['open'] {
+  const { call, evidence, pauses, probesBefore } = input;
   const { entries, familyEntries } = evidenceRules[reason];
   return scopesCounted(reason, call.scopes).flatMap((scope) => {
     const counted = [...evidence, ...remember].filter((it) => it.scope === scope && it.reason === reason);
@@ -161,7 +190,7 @@ function opened(
     const isFamily = scope === call.scopes.family;
     const needed = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : entries;
     const isEnough = counted.length >= needed || (reason === 'api_unreachable' && failedAgain(call, evidence));
-    if (!isEnough || (isFamily && products < 2)) return [];
+    if (!isEnough || (isFamily && products < 2) || !isSign(input, reason, scope)) return [];
     if (pauses.some((pause) => pause.scope === scope)) return [];
     const of = isFamily ? ` of ${products} products` : '';
     const message = `${counted.length} ${counted.length === 1 ? 'entry' : 'entries in a row'}${of}: ${call.message}`;

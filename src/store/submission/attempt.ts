@@ -1,6 +1,6 @@
 import type { ResendVerdict } from '../../core/decision/resend.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
-import type { Evidence, JudgedPause, ScopeChanges } from '../../core/scopes/judge-call.ts';
+import type { Evidence, JudgedPause, ProductRecord, ScopeChanges } from '../../core/scopes/judge-call.ts';
 import type { Entry } from '../sqlite/rows.ts';
 import type { NewPause } from './pauses.ts';
 
@@ -24,6 +24,8 @@ export interface AttemptClaim {
   readonly maxUnknownOutcomes: number;
   /** Whether the last order of a product was bought, by its scope. */
   readonly isProvenProduct: (product: string) => boolean;
+  /** What else is known about products. Absent: all were bought, and none failed. */
+  readonly products?: Pick<ProductRecord, 'wasBought' | 'isSound' | 'isSuspect'>;
   /** The paused scopes whose trial order may be sent now. */
   readonly trials: readonly string[];
   /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */

@@ -50,6 +50,10 @@ interface LaneChoice {
   /** An entry whose deadline is not after this is not claimed. */
   readonly latestMs: number;
   readonly mayClaim: (lane: Lane) => boolean;
+  /** The lanes that come before the others. */
+  readonly isFirst?: (lane: Lane) => boolean;
+  /** The lanes that come after the others, but for one turn of ten. */
+  readonly isLast?: (lane: Lane) => boolean;
   /** Which of its orders is the trial of a lane's balance, as an order of preference; null where none is due. */
   readonly trialOfBalance: (lane: Lane) => ((a: EntryRow, b: EntryRow) => number) | null;
 }
@@ -119,6 +123,7 @@ export function findToLookUp(database: Sqlite, nowMs: number): EntryRow | null {
   return lookUpUnknown(database).get({ nowMs }) ?? lookUpPlaced(database).get({ nowMs }) ?? null;
 }
 
+const turnsBetweenLast = 10;
 /** So many turns are remembered. Beyond it the turns begin anew, which harms nobody. */
 const mostTurns = 100_000;
 
@@ -131,6 +136,8 @@ export class DueEntries {
   /** The number of the last turn of each shop and of each queue. */
   readonly #lastTurns = new Map<string, number>();
   #turns = 0;
+  /** The last turn of a lane that comes after the others. */
+  #lastTurnOfLast = 0;
   /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
   #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
 
@@ -139,14 +146,19 @@ export class DueEntries {
   }
 
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
-  toSend(nowMs: number, { latestMs, mayClaim, trialOfBalance }: LaneChoice): EntryRow | null {
-    const queues = this.#inTurn(this.#queues(nowMs).filter(({ read }) => mayClaim(read)));
+  toSend(nowMs: number, { latestMs, mayClaim, isFirst, isLast, trialOfBalance }: LaneChoice): EntryRow | null {
+    const isLate = this.#turns - this.#lastTurnOfLast < turnsBetweenLast;
+    const rank = ({ read }: Queue): number => (isFirst?.(read) ? 0 : isLast?.(read) && isLate ? 2 : 1);
+    const queues = this.#inTurn(this.#queues(nowMs).filter(({ read }) => mayClaim(read))).toSorted(
+      (a, b) => rank(a) - rank(b),
+    );
     const dueIn = ({ state, lane }: Queue): EntryRow | null =>
       selectHead[state](this.#database).get({ nowMs, latestMs, lane }) ?? null;
     for (const queue of queues) {
       const row = dueIn(queue);
       if (row === null) continue;
       this.#recordTurn(queue);
+      if (isLast?.(queue.read)) this.#lastTurnOfLast = this.#turns;
       const prefer = trialOfBalance(queue.read);
       if (prefer === null) return row;
       const others = queues.filter(({ read }) => read.balance === queue.read.balance).slice(0, mostCompared);

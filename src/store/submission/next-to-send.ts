@@ -19,8 +19,14 @@ import { whyHeldByShop } from './shop-holds.ts';
 
 const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
 
-/** With more failed products than this the family itself is the likely cause: then its trial is not sent early. */
+/** With more failed products that were bought before, the family itself is the likely cause: its trial is not sent early. */
 const fewProducts = 5;
+
+const allSound: NonNullable<AttemptClaim['products']> = {
+  wasBought: () => true,
+  isSound: () => true,
+  isSuspect: () => false,
+};
 
 /** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
 const mostDelayed = 25;
@@ -119,9 +125,9 @@ function isHeldByShop({ outbox, claim }: Search, row: EntryRow): boolean {
 
 /** The next entry whose outcome is known, of a lane in which another call may be opened. */
 function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow | null {
-  const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
+  const { nowMs, maxUnknownOutcomes, isProvenProduct, trials, products = allSound } = claim;
   const early = openTrialsOf(database, claim);
-  const exposure = readExposure(database);
+  const exposure = readExposure(database, (product) => products.isSound(product));
   // The same for every lane of a family: asked once, however many lanes there are.
   const openable = new Map<string, boolean>();
   const mayOpen = (family: string): boolean => {
@@ -134,11 +140,19 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
     mayClaim: (lane) => {
       const { product, family } = lane;
       if (isLanePaused(lane, pausesWithout(paused, early(lane)))) return false;
-      const isProven = product !== null && isProvenProduct(product);
-      if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
+      const called = {
+        product,
+        isProven: product !== null && isProvenProduct(product),
+        isSound: product !== null && products.isSound(product),
+        isSuspect: product !== null && products.isSuspect(product),
+      };
+      if (!mayStart(exposure, called, maxUnknownOutcomes)) return false;
       // A cancel delivers nothing, so it does not wait for the first delivered order.
       return product === null || mayOpen(family);
     },
+    // The trial of a family goes to a product that was bought: it tells most about the others.
+    isFirst: ({ family, product }) => trials.includes(family) && product !== null && products.isSound(product),
+    isLast: ({ product }) => product !== null && products.isSuspect(product),
     trialOfBalance: ({ balance }) =>
       balance !== null && trials.includes(balance) ? preferred(database, balance) : null,
   });
@@ -150,19 +164,21 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
  */
 function openTrialsOf(
   database: Sqlite,
-  { openToOtherProducts = [] }: AttemptClaim,
+  { openToOtherProducts = [], products = allSound }: AttemptClaim,
 ): (lane: EntryScopes) => readonly string[] {
   if (openToOtherProducts.length === 0) return () => [];
   // A call under way may answer that already.
   const sending = selectSendingLanes(database).all();
   const busy = sending.map((lane) => readLane(lane)).flatMap(({ family, balance }) => [family, balance]);
   const tried = openToOtherProducts.filter((scope) => !busy.includes(scope));
-  const failed = new Map(tried.map((scope) => [scope, productsAgainst(database, scope)]));
+  const failedIn = new Map(tried.map((scope) => [scope, productsAgainst(database, scope)]));
   return ({ family, balance, product }) =>
     [family, balance].flatMap((scope) => {
-      const products = scope === null ? undefined : failed.get(scope);
-      if (scope === null || product === null || products === undefined) return [];
-      return products.size < fewProducts && !products.has(product) ? [scope] : [];
+      const failed = scope === null ? undefined : failedIn.get(scope);
+      if (scope === null || product === null || failed === undefined || failed.has(product)) return [];
+      // What was never bought says nothing against what was.
+      const counted = products.isSound(product) ? [...failed].filter((it) => products.wasBought(it)) : [...failed];
+      return counted.length < fewProducts ? [scope] : [];
     });
 }
 

@@ -9,17 +9,22 @@ const selectOpen = statementOf<[], { variant: string | null; plan: string | null
    GROUP BY variant, plan, unknown`,
 );
 
-/** The unknown outcomes and the spending calls under way. They are few, by the limit that they are counted for. */
-export function readExposure(database: Sqlite): Exposure {
+/**
+ * The unknown outcomes and the spending calls under way. They are few, by the limit that they are counted for.
+ * @param isSound whether a product was bought and has not failed since
+ */
+export function readExposure(database: Sqlite, isSound: (product: string) => boolean = () => true): Exposure {
   const products = new Map<string, ProductExposure>();
   let total = 0;
+  let unsound = 0;
   for (const { count, unknown, ...purchase } of selectOpen(database).all()) {
     total += count;
     const product = productScope(purchase);
     if (product === null) continue;
+    if (!isSound(product)) unsound += count;
     const known = products.get(product) ?? { unknown: 0, underWay: 0 };
     const field = unknown === 1 ? 'unknown' : 'underWay';
     products.set(product, { ...known, [field]: known[field] + count });
   }
-  return { total, products };
+  return { total, unsound, products };
 }

@@ -1,6 +1,7 @@
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import type { Operation } from '../../core/order/purchase.ts';
+import { operations, type Operation, type Purchase } from '../../core/order/purchase.ts';
+import { productScope } from '../../core/scopes/scope.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
@@ -42,6 +43,13 @@ const findEntry = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE i
 // By the index of the open ones, which are few: to have them in order, SQLite would read all.
 const selectOpenOfOthers = statementOf<[number], AttemptRow>(
   `SELECT ${attemptColumns} FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id`,
+);
+
+// By the index of what was bought: the cost does not grow with the outbox.
+const selectBought = statementOf<[Operation], Pick<Purchase, 'variant' | 'plan'>>(
+  `SELECT DISTINCT variant, plan FROM (
+     SELECT variant, plan FROM entries INDEXED BY entries_bought
+     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 5000)`,
 );
 
 /** States in which an entry is looked up. */
@@ -111,6 +119,12 @@ export class Submission {
    */
   async closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }> {
     return inTransaction(this.#database, () => closeAttempt(this.#outbox, close));
+  }
+
+  /** The products that were bought last, by their scopes. */
+  async productsBought(): Promise<readonly string[]> {
+    const bought = operations.flatMap((operation) => selectBought(this.#database).all(operation));
+    return [...new Set(bought.flatMap((purchase) => productScope(purchase) ?? []))];
   }
 
   /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */

@@ -16,14 +16,22 @@ function exposureOf(orders: readonly Order[]): Exposure {
     const known = products.get(product) ?? { unknown: 0, underWay: 0 };
     products.set(product, { ...known, [state]: known[state] + 1 });
   }
-  return { total: orders.length, products };
+  return {
+    total: orders.length,
+    unsound: orders.filter(({ product }) => product?.startsWith('sick')).length,
+    products,
+  };
 }
 
 const of = (count: number, order: Order): Order[] => Array.from({ length: count }, () => order);
 const unknown = (product: string | null): Order => ({ product, state: 'unknown' });
 const underWay = (product: string | null): Order => ({ product, state: 'underWay' });
 const start = (orders: readonly Order[], product: string | null, isProven: boolean, most = 8): boolean =>
-  mayStart(exposureOf(orders), { product, isProven }, most);
+  mayStart(exposureOf(orders), { product, isProven, isSound: true, isSuspect: false }, most);
+/** For a product that was never bought, or that failed since; the names of such products begin with `sick`. */
+const startUnsound = (orders: readonly Order[], isSuspect = false, most = 8): boolean =>
+  mayStart(exposureOf(orders), { product: 'sick', isProven: false, isSound: false, isSuspect }, most);
+const sick = (count: number): Order[] => Array.from({ length: count }, (_, index) => unknown(`sick${index}`));
 
 describe('whether a call may start', () => {
   it.each<[string, boolean, boolean]>([
@@ -41,6 +49,12 @@ describe('whether a call may start', () => {
     ['a cancel counts in all only', start(of(7, unknown('a')), null, false), true],
     ['a cancel when all are taken', start(of(8, unknown('a')), null, false), false],
     ['one place in all', start([], 'a', false, 1), true],
+    ['three products that are not sound have one, for a fourth', startUnsound(sick(3)), true],
+    ['four have all that such products may have, for a fifth', startUnsound(sick(4)), false],
+    ['four have all that such products may have, for a sound one', start(sick(4), 'a', true), true],
+    ['the first of several suspects', startUnsound([], true), true],
+    ['another one beside it', startUnsound(sick(1), true), false],
+    ['one place in all, for a product that is not sound', startUnsound([], false, 1), true],
   ])('%s', (_what, found, expected) => {
     expect(found).toBe(expected);
   });

@@ -14,6 +14,7 @@ import {
   type EndedCall,
   type Evidence,
   type JudgedPause,
+  type JudgeInput,
   type ScopeChanges,
 } from '../../../src/core/scopes/judge-call.ts';
 
@@ -32,14 +33,28 @@ function call({ product = 'variant:a', family = 'family:gift_card', ...changes }
     isAccepted: changes.row === undefined && changes.isProvenAbsent !== true,
     isProvenAbsent: false,
     trialOf: [],
+    sentMono: 0,
+    endedMono: 0,
     ...changes,
   };
 }
+
+/** Nothing is known about any product. */
+const unknownProducts: JudgeInput['products'] = {
+  wasBought: () => false,
+  acceptedSince: () => false,
+  boughtLately: () => false,
+};
 
 /** What the store keeps of a series of calls. */
 class Judged {
   evidence: Evidence[] = [];
   pauses: JudgedPause[] = [];
+  readonly #products: JudgeInput['products'];
+
+  constructor(products: Partial<JudgeInput['products']> = {}) {
+    this.#products = { ...unknownProducts, ...products };
+  }
 
   judge(ended: EndedCall): ScopeChanges {
     const scopes = scopesJudged(ended.scopes);
@@ -47,6 +62,7 @@ class Judged {
       call: ended,
       evidence: this.evidence.filter((one) => scopes.includes(one.scope)),
       pauses: this.pauses.filter((one) => scopes.includes(one.scope)),
+      products: this.#products,
       probesBefore: () => 0,
     });
     this.evidence = this.evidence.filter(
@@ -188,15 +204,21 @@ describe('what ends a pause', () => {
   it('never ends or postpones what a person paused', () => {
     const pause = { scope: 'variant:a', reason: 'manual', openedBy: 'cli:anna', probes: 0 };
     const input = { evidence: [], pauses: [pause], probesBefore: () => 0 };
-    expect(judgeCall({ ...input, call: call({ trialOf: ['variant:a'] }) })).toMatchObject({ end: [], open: [] });
-    expect(judgeCall({ ...input, call: call(mismatch) })).toMatchObject({ end: [], open: [] });
+    expect(judgeCall({ ...input, products: unknownProducts, call: call({ trialOf: ['variant:a'] }) })).toMatchObject({
+      end: [],
+      open: [],
+    });
+    expect(judgeCall({ ...input, products: unknownProducts, call: call(mismatch) })).toMatchObject({
+      end: [],
+      open: [],
+    });
   });
 });
 
 describe('a trial', () => {
   const pause = { scope: 'variant:a', reason: 'unreadable_success', openedBy: 'worker', probes: 2 };
   const judged = (ended: EndedCall, paused: JudgedPause = pause) =>
-    judgeCall({ call: ended, evidence: [], pauses: [paused], probesBefore: () => 0 });
+    judgeCall({ call: ended, evidence: [], pauses: [paused], products: unknownProducts, probesBefore: () => 0 });
 
   it.each<OutcomeRow>(['unreadable_success', 'server_error', 'dropped'])(
     'that fails postpones the next one: %s',

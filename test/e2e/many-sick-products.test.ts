@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { fails, type Behaviour } from '../support/fake-api/behaviours.ts';
+import type { ApiCall } from '../support/fake-api/calls.ts';
+import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
+
+// CI runs it with windows of 6 s and a share of 0.9. Here the tests run beside each other.
+const windowMs = Number(process.env['WINDOW_MS'] ?? 3000);
+const share = Number(process.env['CEILING_SHARE'] ?? 0.7);
+const isFull = process.env['CEILING_SHARE'] !== undefined;
+const windows = 6;
+const orders = 20;
+
+/** All times of the worker as in production, in the proportion of the window. */
+const inProportion = (productionMs: number): number => Math.round((productionMs * windowMs) / 60_000);
+const names = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
+const silence: Behaviour = () => 'silence';
+
+interface Case {
+  readonly name: string;
+  readonly count: number;
+  readonly behaviour: Behaviour;
+  readonly lookupsHang?: true;
+}
+
+const often: readonly Case[] = [
+  { name: '30 variants that answer 500', count: 30, behaviour: fails },
+  { name: '4 variants that never answer, with lookups that hang', count: 4, behaviour: silence, lookupsHang: true },
+];
+const seldom: readonly Case[] = [
+  { name: '10 variants that answer 500', count: 10, behaviour: fails },
+  { name: '100 variants that answer 500', count: 100, behaviour: fails },
+];
+
+describe.each([...often, ...(isFull ? seldom : [])])('$name', ({ count, behaviour, lookupsHang }) => {
+  it('leave the others their share of the budget', { timeout: 60_000 + windows * windowMs }, async () => {
+    const good = names('good', 10);
+    const sick = names('sick', count);
+    const sickProducts = sick.map((id) => [id, { behaviour }] as const);
+    const world = await WorkerWithFakeApi.open(
+      {
+        variants: { ...Object.fromEntries(good.map((id) => [id, {}])), ...Object.fromEntries(sickProducts) },
+        limits: { windowMs, requests: 60, orders },
+      },
+      {
+        limits: { window_ms: windowMs, requests: 60, orders, transit_ms: 20 },
+        timeouts: { connect_ms: 500, response_ms: inProportion(30_000), total_ms: inProportion(45_000) },
+        timeScale: windowMs / 60_000,
+        submit: { settlement_delay_ms: inProportion(120_000) },
+      },
+    );
+    const { api } = world;
+    const isGood = (call: ApiCall): boolean => call.kind === 'order' && good.includes(call.product ?? '');
+    const isSick = (call: ApiCall): boolean => call.kind === 'order' && sick.includes(call.product ?? '');
+    for (const id of good) world.order(id, 1, { variant: id });
+    await world.until(() => good.every((id) => world.states(id)['fulfilled'] === 1));
+    if (lookupsHang) api.lookups = () => 'silence';
+    for (const id of sick) world.order(id, 4, { variant: id });
+    await api.until(() => api.log.count(isSick) >= 4);
+    const startMs = performance.now();
+    const before = api.log.count(isGood);
+    for (const id of good) world.order(`more${id}`, (windows * orders) / good.length + 4, { variant: id });
+    await world.until(() => performance.now() > startMs + windows * windowMs);
+    const found = { good: api.log.count(isGood) - before, sick: api.log.count(isSick), pauses: await world.pauses() };
+    expect(found.good / (windows * orders), JSON.stringify(found)).toBeGreaterThan(share);
+    expect(found.pauses).not.toContain(expect.stringMatching(/^(family|account)/));
+    expect(api.limited).toBe(0);
+  });
+});

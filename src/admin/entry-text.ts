@@ -1,7 +1,6 @@
 import { clientActionFor } from '../core/decision/wholesale-errors.ts';
 import { isMaybeBought } from '../core/entry/may-be-bought.ts';
-import type { AttemptDetail } from '../store/read/order-detail.ts';
-import type { EntryDetail } from '../store/read/order-detail.ts';
+import type { AttemptDetail, EntryDetail } from '../store/read/order-detail.ts';
 
 // What the pages and the command line say of an entry and its calls, in the same words.
 

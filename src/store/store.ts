@@ -67,7 +67,6 @@ export class Store extends OutboxSteps {
   readonly alerts = new Alerts(this.outbox);
   readonly upkeep = new UpkeepResults(this.outbox);
   readonly read = new OutboxReader(this.outbox);
-  readonly #path: string;
   readonly #lock: WriterLock;
   readonly #identity: string;
 
@@ -81,7 +80,6 @@ export class Store extends OutboxSteps {
       sinks: options.sinks,
       delaysAreOfThisRun: false,
     });
-    this.#path = options.path;
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
   }
@@ -96,30 +94,27 @@ export class Store extends OutboxSteps {
     endIncarnation(database).run(nowMs, id);
   });
 
-  /**
-   * How far this outbox has come, as it is on disk now. `replaced`: the same of the lost outbox whose place it has taken; null
-   * if there was none, or if it is not known.
-   */
+  /** How far this outbox has come, as it is on disk now: see `readProgress`. */
   async progress(): Promise<OutboxProgress & { readonly replaced: OutboxProgress | null }> {
     return readProgress(this.database);
   }
 
   /** Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be recorded. */
   async freeBytes(): Promise<number> {
-    return freeBytesOf(dirname(this.#path));
+    return freeBytesOf(dirname(this.database.name));
   }
 
   /** How large the database and its write-ahead log are on the disk, in bytes. */
   async fileSizes(): Promise<{ readonly databaseBytes: number; readonly walBytes: number }> {
-    return { databaseBytes: sizeOf(this.#path), walBytes: sizeOf(`${this.#path}-wal`) };
+    return { databaseBytes: sizeOf(this.database.name), walBytes: sizeOf(`${this.database.name}-wal`) };
   }
 
   /** Throws when the file on disk is not the one that was opened. */
   async checkHealth(): Promise<void> {
-    const found = fileIdentity(this.#path);
+    const found = fileIdentity(this.database.name);
     if (found === this.#identity) return;
     const what = found === 'missing' ? 'removed' : 'replaced';
-    const message = `The database file ${this.#path} was ${what} while the worker had it open`;
+    const message = `The database file ${this.database.name} was ${what} while the worker had it open`;
     throw new OrderSyncError('DATABASE_REPLACED', message, {
       hint: 'what is written now would be lost: the worker stops; put the file back and start it again',
     });

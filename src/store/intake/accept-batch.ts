@@ -1,6 +1,6 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
-import { recordCsvRows } from '../results/csv-rows.ts';
+import { recordCsvRows } from '../results/csv-files.ts';
 import { repeatResult } from '../results/due-results.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';

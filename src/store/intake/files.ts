@@ -1,5 +1,5 @@
 import { assert } from '../../core/order-sync-error.ts';
-import { forgetCsvFile } from '../results/csv-rows.ts';
+import { forgetCsvFile } from '../results/csv-files.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 import { rejectionColumns, type Rejection } from './rejections.ts';

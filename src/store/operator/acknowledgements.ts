@@ -2,7 +2,7 @@ import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
-import { actionSubjectOf, type ActingRow } from '../read/order-detail.ts';
+import { actionSubjectOf, findActingRow } from '../read/order-detail.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -14,9 +14,6 @@ export interface AcknowledgeRequest extends AuditedRequest {
 export type Acknowledged = ResultOf<'acknowledged'>;
 type Refusal = Acknowledged['refused'][number];
 
-const findEntry = statementOf<[string], ActingRow>(
-  'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
-);
 const updateOf = (table: string, key: string) =>
   statementOf<{ nowMs: number; key: string }, never>(`UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`);
 const updates = new Map([
@@ -58,7 +55,7 @@ function endRow(database: Sqlite, row: Attention, request: AcknowledgeRequest): 
 
 function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): Refusal {
   const row = found.find((it) => it.id === id);
-  const entry = findEntry(database).get(id);
+  const entry = findActingRow(database).get(id);
   if (entry !== undefined) {
     const { state } = entry;
     const actions = allowedActions(actionSubjectOf(database, entry));

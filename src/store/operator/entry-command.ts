@@ -5,9 +5,9 @@ import { decideAction, type EntryAction, type OperatorFacts } from '../../core/o
 import { familyOf, purchaseOf, type Family } from '../../core/order/purchase.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
-import { actionSubjectOf, type ActingRow } from '../read/order-detail.ts';
+import { actionSubjectOf, findActingRow, type ActingRow } from '../read/order-detail.ts';
 import { recordAudit, unknownReference, type AuditedRequest } from '../sqlite/audit.ts';
-import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { purchaseFactsOf } from '../submission/after-loss.ts';
@@ -45,9 +45,6 @@ export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
 
 export type BulkResult = ResultOf<'bulk'>;
 
-const findEntry = statementOf<[string], ActingRow>(
-  'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
-);
 const findOtherPart = columnOf<[number, number], number>(
   'SELECT 1 FROM entries WHERE line_id = ? AND replaced = 0 AND id <> ?',
 );
@@ -60,7 +57,7 @@ export function actOnEntry(
 ): EntryCommandResult {
   const { database } = outbox;
   const { reference, order, nowMs, inBulk } = command;
-  const row = findEntry(database).get(reference);
+  const row = findActingRow(database).get(reference);
   if (row === undefined) throw unknownReference(reference);
   const verdict = decideAction(factsOf(outbox, row, command), order, command);
   if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
@@ -87,7 +84,7 @@ export function actOnEntry(
     subject: reference,
     detail: {
       before: auditedFields(row),
-      after: auditedFields(findEntry(database).get(reference) ?? row),
+      after: auditedFields(findActingRow(database).get(reference) ?? row),
       ...(order.action === 'resolve' ? auditedResolution(order) : {}),
       ...(newReference === null ? {} : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
       ...(inBulk === undefined ? {} : { in_bulk: inBulk }),
@@ -116,7 +113,7 @@ export function actInBulk(outbox: Outbox, { references, order, which, ...command
 
 /** Somebody or the worker changed the entry after the filter found it. */
 function notFitting(database: Sqlite, reference: string): OrderSyncError {
-  const state = findEntry(database).get(reference)?.state;
+  const state = findActingRow(database).get(reference)?.state;
   const why = state === undefined ? 'is not in the outbox' : `is ${state} now, or has changed since it was found`;
   return new OrderSyncError('REFUSED', `${reference} ${why}`, { hint: 'look again which entries the filter finds' });
 }

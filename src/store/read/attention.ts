@@ -74,7 +74,7 @@ export function readAttention(database: Sqlite, limit: number, filter: Attention
 export function readAttentionPage(database: Sqlite, filter: AttentionFilter, page: PageRequest): Page<Attention> {
   const after = page.after === undefined ? undefined : placeFrom(page.after);
   const rows = select(database, rowsToRead(page), { ...filter, after }, ordered);
-  return pageOf(rows, page, { keyOf: (row) => [placeOf(row)], rowOf: (row) => row });
+  return pageOf(rows, page, (row) => [placeOf(row)]);
 }
 
 /** A key of `readAttentionPage` that continues after this row: the values by which the list is ordered. */

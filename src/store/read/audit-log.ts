@@ -45,9 +45,7 @@ export function readAuditLog(database: Sqlite, filter: AuditFilter, page: PageRe
   const [afterMs, afterId] = page.after === undefined ? [] : numbersOf(page.after, 2);
   const rows = database
     .prepare<[object], Omit<AuditEntry, 'detail'> & { detail: string }>(auditLogSql(filter, page.after))
-    .all({ ...filter, afterMs, afterId, limit: rowsToRead(page) });
-  return pageOf(rows, page, {
-    keyOf: ({ at, id }) => [Date.parse(at), id],
-    rowOf: (entry) => ({ ...entry, detail: recordFrom(entry.detail) }),
-  });
+    .all({ ...filter, afterMs, afterId, limit: rowsToRead(page) })
+    .map((entry) => ({ ...entry, detail: recordFrom(entry.detail) }));
+  return pageOf(rows, page, ({ at, id }) => [Date.parse(at), id]);
 }

@@ -4,13 +4,6 @@ import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import { readStateCounts } from '../sqlite/entry-counts.ts';
 import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
 
-export interface Backlog {
-  readonly open: number;
-  /** When the oldest of them came in; null: there is none. */
-  readonly oldestOpenMs: number | null;
-  readonly dueDeliveries: number;
-}
-
 const openStates: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unknown', 'placed'];
 
 /** A delivery that was given up is due neverMs. */
@@ -30,13 +23,15 @@ export function readCounts(database: Sqlite): Readonly<Record<EntryState, number
   return counts;
 }
 
-export function readBacklog(database: Sqlite): Backlog {
+/** The open work of the worker. */
+export function readBacklog(database: Sqlite) {
   const counts = readCounts(database);
   const oldest = readSources(database).flatMap((source) =>
     selectOldest.flatMap((select) => select(database).get(source) ?? []),
   );
   return {
     open: openStates.reduce((sum, state) => sum + counts[state], 0),
+    /** When the oldest of them came in; null: there is none. */
     oldestOpenMs: oldest.length === 0 ? null : Math.min(...oldest),
     dueDeliveries: countDueDeliveries(database).get() ?? 0,
   };

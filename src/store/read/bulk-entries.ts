@@ -3,13 +3,6 @@ import type { EntryState } from '../../core/entry/states.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { whereOf } from './page.ts';
 
-/** The entries of one state that a filter finds. */
-export interface FoundEntries {
-  readonly state: EntryState;
-  readonly count: number;
-  readonly references: readonly string[];
-}
-
 /** So many entries of a state are counted. */
 const mostFound = 10_000;
 
@@ -30,13 +23,10 @@ function whereIn(state: EntryState, { source, code }: BulkFilter): string {
   ]);
 }
 
-/** The entries that a bulk command would change, by state: at most `limit` references in all. */
-export function findForBulk(
-  database: Sqlite,
-  action: BulkAction,
-  filter: BulkFilter,
-  limit: number,
-): readonly FoundEntries[] {
+export type FoundEntries = ReturnType<typeof findForBulk>[number];
+
+/** The entries that a bulk command would change, by state: their number, and at most `limit` references in all. */
+export function findForBulk(database: Sqlite, action: BulkAction, filter: BulkFilter, limit: number) {
   let left = limit;
   return statesOf(action, filter).flatMap((state) => {
     const where = whereIn(state, filter);

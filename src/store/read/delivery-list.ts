@@ -10,7 +10,6 @@ export interface ListedDelivery {
   readonly orderId: string;
   readonly sink: string;
   readonly tries: number;
-  /** Why the last try failed, as the receiver said it. */
   readonly lastError: string | null;
   /** When it is tried next; null: it is not tried by itself. */
   readonly dueAt: string | null;
@@ -62,7 +61,6 @@ function placeOf(after: string): Place {
 
 const dueMsOf = ({ dueAt }: ListedDelivery): number => Date.parse(dueAt ?? '');
 
-/** Deliveries that have not succeeded. */
 export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: PageRequest): Page<ListedDelivery> {
   const isOpen = filter.status === 'open';
   const start = isOpen ? -1 : Number.MAX_SAFE_INTEGER;
@@ -71,10 +69,11 @@ export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: P
   const rows = isOpen
     ? readOpen(database, filter, place, limit)
     : selectGivenUp(database).all({ ...place, sink: filter.sink ?? null, limit });
-  return pageOf(rows, page, {
-    keyOf: (row) => [isOpen ? dueMsOf(row) : Date.parse(row.givenUpAt ?? ''), row.requestId, row.sink],
-    rowOf: (row) => row,
-  });
+  return pageOf(rows, page, (row) => [
+    isOpen ? dueMsOf(row) : Date.parse(row.givenUpAt ?? ''),
+    row.requestId,
+    row.sink,
+  ]);
 }
 
 function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place, limit: number): readonly ListedDelivery[] {
@@ -89,7 +88,6 @@ function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place, limi
   );
 }
 
-/** A sink that takes no results at the moment. */
 export interface PausedSink {
   readonly sink: string;
   /** A stable name, for example `http_503` or `ECONNREFUSED`. */
@@ -97,11 +95,9 @@ export interface PausedSink {
   readonly message: string;
   readonly sinceMs: number;
   readonly probeAtMs: number;
-  /** How many results wait for it, at most as many as are counted. */
   readonly waiting: number;
 }
 
-/** How many waiting results of a sink are counted. */
 const mostWaitingCounted = 100_000;
 
 const dueAt = (sink: string) => `(SELECT count(*) FROM (SELECT 1 FROM deliveries d
@@ -121,7 +117,6 @@ export function readDueResults(
   return new Map(sinks.map((sink) => [sink, countDue(database).get(sink, atMost) ?? 0]));
 }
 
-/** The paused sinks, the oldest pause first. */
 export function readSinkPauses(database: Sqlite): readonly PausedSink[] {
   return selectPauses(database).all(mostWaitingCounted);
 }

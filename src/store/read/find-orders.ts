@@ -4,7 +4,6 @@ import { everySource } from './entries-by-source.ts';
 
 /** So many matches of each kind are looked at, the newest first where that is known. */
 const mostMatches = 10_000;
-/** A beginning of fewer characters matches too much to be of use. */
 const shortestBeginning = 3;
 
 const matches = (sql: string) => columnOf<string[], number>(`${sql} LIMIT ${mostMatches}`);
@@ -28,9 +27,8 @@ const byWords = matches(`
   FROM (SELECT rowid AS row FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC) w`);
 
 /**
- * The ids of the orders that a text finds, newest first: by order id, reference, number of the supplier or ICCID, or its beginning from
- * three characters on; by words of the metadata, of the product and of what the shop carried with a line; and by the last
- * four characters of a code.
+ * The ids of the orders that a text finds, newest first: by order id, reference, number of the supplier or ICCID, or their
+ * beginning; by words of metadata, product and what the shop carried with a line; and by the last four characters of a code.
  */
 export function findOrders(database: Sqlite, text: string): readonly number[] {
   const wanted = text.trim();

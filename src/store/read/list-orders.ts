@@ -13,7 +13,6 @@ export interface OrderFilter {
   /** Only orders that stand in the attention list. */
   readonly attention?: boolean | undefined;
   readonly limit: number;
-  /** Continues after the order of this id (descending). */
   readonly beforeId?: number | undefined;
 }
 
@@ -69,7 +68,6 @@ const ofAttention: Origin = {
     CROSS JOIN requests r ON r.source = named.source AND r.order_id = named.order_id`,
   ...newestFirst,
 };
-/** The results of a search are sorted already. */
 const ofSearch: Origin = {
   from: 'json_each(:found) f CROSS JOIN requests r ON r.id = f.value',
   where: 'f.value < :beforeId',
@@ -93,7 +91,6 @@ function idsFrom(database: Sqlite, origin: Origin, filter: OrderFilter): readonl
     .all({ limit, beforeId, found, source, state });
 }
 
-/** The place of an entry in a list of a state. */
 interface Place {
   readonly createdAtMs: number;
   readonly entryId: number;
@@ -144,7 +141,6 @@ function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
   return recent.length === filter.limit ? recent : idsFrom(database, ofSource, filter);
 }
 
-/** Orders, the newest first. */
 export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
   return selectSummaries(database)
     .all(JSON.stringify(idsOf(database, filter)))

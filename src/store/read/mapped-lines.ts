@@ -1,20 +1,17 @@
 import type { EntryState } from '../../core/entry/states.ts';
-import type { OrderRules } from '../../core/order/order-request.ts';
-import type { Purchase } from '../../core/order/purchase.ts';
+import type { ReferencedPurchase } from '../../core/order/purchase.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { purchaseColumnsOf, rulesFrom, textsFrom } from '../sqlite/rows.ts';
 
-/** The line of an entry that a corrected SKU map may order anew. */
-export interface MappedLine extends Purchase {
-  readonly reference: string;
+/** `rules` and `extra` are JSON, `isFromFile` is a boolean. */
+interface LineRow extends ReferencedPurchase {
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
   readonly state: EntryState;
-  readonly rules: OrderRules;
-  /** The shop's SKU and the ordered quantity; null: it was not ordered by a SKU. */
-  readonly sku: { readonly name: string; readonly quantity: number } | null;
-  readonly isFromFile: boolean;
+  readonly rules: string;
+  readonly extra: string;
+  readonly isFromFile: number;
 }
 
 /** A line of a shop's order whose SKU was not in the map. */
@@ -29,8 +26,6 @@ export interface FlaggedSku {
   readonly linesLeft: string | null;
 }
 
-type LineRow = Omit<MappedLine, 'rules' | 'sku' | 'isFromFile'> & { rules: string; extra: string; isFromFile: number };
-
 const selectLine = statementOf<[string], LineRow>(
   `SELECT ${purchaseColumnsOf('e')}, e.reference, r.source, r.order_id AS orderId, l.line_id AS lineId, e.state, e.rules,
      l.extra, l.file_id IS NOT NULL AS isFromFile
@@ -44,7 +39,11 @@ const selectFlag = statementOf<[number], FlaggedSku>(
    WHERE j.id = ? AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.line_number IS NULL
      AND j.line_id IS NOT NULL AND j.corrected_at_ms IS NULL AND j.taken_back = 0`,
 );
-export function readMappedLine(database: Sqlite, reference: string): MappedLine | null {
+
+/** The line of an entry that a corrected SKU map may order anew. */
+export type MappedLine = NonNullable<ReturnType<typeof readMappedLine>>;
+
+export function readMappedLine(database: Sqlite, reference: string) {
   const row = selectLine(database).get(reference);
   if (row === undefined) return null;
   const { extra, ...line } = row;
@@ -52,6 +51,7 @@ export function readMappedLine(database: Sqlite, reference: string): MappedLine 
   return {
     ...line,
     rules: rulesFrom(row.rules),
+    /** The shop's SKU and the ordered quantity; null: it was not ordered by a SKU. */
     sku: name === undefined || quantity === undefined ? null : { name, quantity: Number(quantity) },
     isFromFile: row.isFromFile === 1,
   };

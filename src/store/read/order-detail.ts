@@ -16,7 +16,6 @@ import { everySource } from './entries-by-source.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 import { dueStates } from './queue-facts.ts';
 
-/** A call for an entry, as it was recorded. */
 export interface AttemptDetail {
   readonly number: number;
   readonly purpose: string;
@@ -97,7 +96,10 @@ const selectAudit = statementOf<[string], AuditDetail>(
 /** An entry, and the line that its own line came in the place of. */
 export type ActingRow = EntryRow & { readonly same_as: number | null };
 
-/** The facts that say what a person may do about an entry. */
+export const findActingRow = statementOf<[reference: string], ActingRow>(
+  'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+);
+
 export function actionSubjectOf(database: Sqlite, row: ActingRow): ActionSubject {
   return {
     state: row.state,
@@ -141,7 +143,6 @@ function readAttempts(database: Sqlite, entryId: number): readonly AttemptDetail
   return rows.map((row) => ({ ...row, sent: row.sent === null ? null : row.sent === 1 }));
 }
 
-/** An entry, as people see it. */
 export type EntryDetail = Readonly<ReturnType<typeof entryFrom>>;
 
 function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
@@ -160,7 +161,6 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
     nextStep: row.next_step,
     /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
     awaitsRecheck,
-    /** The pauses that keep its next call from being made. */
     pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({ scope, reason, since: isoTime(sinceMs) })),
     /** The product that it buys, as a scope; null for a cancel. */
     product,
@@ -173,7 +173,6 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
     unitCount: row.unit_count,
-    /** When its units were shredded; null: they are there, or there are none. */
     shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),
     attempts: readAttempts(database, row.id),
   };
@@ -213,7 +212,6 @@ export function showOrder(database: Sqlite, source: string | null, orderId: stri
   return found[0] === undefined ? null : readOrderDetail(database, found[0].id);
 }
 
-/** The order of an entry; null for a reference that is not known. */
 export function showEntry(database: Sqlite, reference: string): OrderDetail | null {
   const requestId = selectOfEntry(database).get(reference);
   return requestId === undefined ? null : readOrderDetail(database, requestId);

@@ -68,12 +68,10 @@ export class OutboxReader {
     return readResult(this.#source, requestId);
   }
 
-  /** The facts that decide when entries are sent. */
   queueFacts(): ReturnType<typeof readQueueFacts> {
     return readQueueFacts(this.#database, freeBytesOf(dirname(this.#database.name)));
   }
 
-  /** A function that reads from a database, for this one. */
   #bind<Given extends unknown[], Found>(
     read: (database: Sqlite, ...given: Given) => Found,
   ): (...given: Given) => Found {

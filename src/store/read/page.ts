@@ -20,19 +20,16 @@ export const largestPage = 1000;
 /** So many rows are read for a page: one more than it shows, to know whether there is another. */
 export const rowsToRead = ({ limit }: PageRequest): number => Math.min(Math.max(1, limit), largestPage) + 1;
 
-/**
- * The page out of the rows that were read for it.
- * @param parts `keyOf`: the values by which the list is ordered
- */
-export function pageOf<Stored, Row>(
-  stored: readonly Stored[],
+/** The page out of the rows that were read for it. `keyOf`: the values by which the list is ordered. */
+export function pageOf<Row>(
+  read: readonly Row[],
   page: PageRequest,
-  parts: { keyOf: (row: Stored) => readonly (number | string)[]; rowOf: (row: Stored) => Row },
+  keyOf: (row: Row) => readonly (number | string)[],
 ): Page<Row> {
-  const shown = stored.slice(0, rowsToRead(page) - 1);
-  const last = shown.at(-1);
-  const next = stored.length > shown.length && last !== undefined ? parts.keyOf(last).join('.') : null;
-  return { rows: shown.map(parts.rowOf), next };
+  const rows = read.slice(0, rowsToRead(page) - 1);
+  const last = rows.at(-1);
+  const next = read.length > rows.length && last !== undefined ? keyOf(last).join('.') : null;
+  return { rows, next };
 }
 
 /** The text has only the conditions that are asked for: then SQLite uses the index of them. */

@@ -7,25 +7,6 @@ import { isoOf } from '../sqlite/rows.ts';
 import { readPauses } from '../submission/pauses.ts';
 import { countOf, holdUp, pauseEffects, readSendCounts } from './pause-effects.ts';
 
-export interface QueuedEntry {
-  readonly reference: string;
-  readonly source: string;
-  readonly state: EntryState;
-  readonly nextStep: 'send' | 'lookup';
-  readonly lane: string;
-  /** Entries of the same product whose outcome is unknown. */
-  readonly unknownOfProduct: number;
-  readonly dueAtMs: number;
-  readonly notAfterMs: number | null;
-  readonly reviewReason: string | null;
-  /** How many of its own lane come before it. */
-  readonly before: number;
-  readonly replacedBy: readonly string[];
-  /** An earlier entry for the same eSIM that must be settled first. */
-  readonly blockedBy: string | null;
-  readonly awaitsRecheck: AwaitedRecheck | null;
-}
-
 const selectCounts = statementOf<[], { callsInFlight: number; outcomeUnknown: number }>(
   `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
      (SELECT count(*) FROM entries WHERE state = 'unknown')
@@ -69,8 +50,23 @@ export function readQueueFacts(database: Sqlite, freeBytes: number) {
 export const dueStates: readonly EntryState[] = ['pending', 'waiting', 'unknown', 'placed'];
 
 /** `replacedBy` and `awaitsRecheck` are JSON. */
-type QueuedRow = Omit<QueuedEntry, 'replacedBy' | 'awaitsRecheck' | 'before'> &
-  Readonly<{ id: number; replacedBy: string; awaitsRecheck: string | null }>;
+interface QueuedRow {
+  readonly id: number;
+  readonly reference: string;
+  readonly source: string;
+  readonly state: EntryState;
+  readonly nextStep: 'send' | 'lookup';
+  readonly lane: string;
+  /** Entries of the same product whose outcome is unknown. */
+  readonly unknownOfProduct: number;
+  readonly dueAtMs: number;
+  readonly notAfterMs: number | null;
+  readonly reviewReason: string | null;
+  readonly replacedBy: string;
+  /** An earlier entry for the same eSIM that must be settled first. */
+  readonly blockedBy: string | null;
+  readonly awaitsRecheck: string | null;
+}
 
 const selectQueued = statementOf<[string], QueuedRow>(
   `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
@@ -88,19 +84,19 @@ const selectQueued = statementOf<[string], QueuedRow>(
      AND e.due_before_recheck_ms IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
 );
 
+export type QueuedEntry = NonNullable<ReturnType<typeof readQueuedEntry>>;
+
 /** The place of one entry in its queue; null for a reference that is not known. */
-export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntry | null {
+export function readQueuedEntry(database: Sqlite, reference: string) {
   const row = selectQueued(database).get(reference);
   if (row === undefined) return null;
   const { id: _id, ...entry } = row;
-  // How many come before one that is due at some time; 0 for any other.
+  // How many of its own lane come before one that is due at some time; 0 for any other.
   const before = selectBefore.get(row.state)?.(database).get(row) ?? 0;
-  return {
-    ...entry,
-    before,
-    replacedBy: JSON.parse(row.replacedBy),
-    awaitsRecheck: JSON.parse(row.awaitsRecheck ?? 'null'),
-  };
+  /** The references of the entries that replace it. */
+  const replacedBy: readonly string[] = JSON.parse(row.replacedBy);
+  const awaitsRecheck: AwaitedRecheck | null = JSON.parse(row.awaitsRecheck ?? 'null');
+  return { ...entry, before, replacedBy, awaitsRecheck };
 }
 
 // The state stands in the text: then SQLite can use the index of its entries. Each lane is a queue; other

@@ -124,11 +124,10 @@ export function readTimeline(database: Sqlite, requestId: number, page: PageRequ
   const [afterMs, afterRank, afterId] = page.after === undefined ? start : numbersOf(page.after, 3);
   const scopes = JSON.stringify(neededScopes(selectScopes(database).all(requestId)));
   const limit = rowsToRead(page);
-  const rows = selectEvents(database).all({ requestId, scopes, afterMs, afterRank, afterId, limit });
-  return pageOf(rows, page, {
-    keyOf: ({ atMs, rank, id }) => [atMs, rank, id],
-    rowOf: ({ atMs, rank, id, ...event }) => ({ ...event, id: `${atMs}.${rank}.${id}`, at: isoTime(atMs) }),
-  });
+  const events = selectEvents(database)
+    .all({ requestId, scopes, afterMs, afterRank, afterId, limit })
+    .map(({ atMs, rank, id, ...event }) => ({ ...event, id: `${atMs}.${rank}.${id}`, at: isoTime(atMs) }));
+  return pageOf(events, page, ({ id }) => [id]);
 }
 
 /** A pause of one key is not among them: calls are made with another one. */

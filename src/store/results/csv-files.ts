@@ -1,11 +1,16 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { lineStateOf, type ResultLine } from '../../core/result/result-document.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
-import { longestText, statementOf } from '../sqlite/database.ts';
-import { longestRun } from './csv-rows.ts';
-import { rejectedColumns, rejectedLine, type RejectedRow } from './rejected-lines.ts';
-import { type LineEntryRow, lineEntryColumns, resultEntryOf } from './result-reader.ts';
-import { neverMs } from './due-results.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import {
+  lineEntryColumns,
+  rejectedColumns,
+  rejectedLine,
+  resultEntryOf,
+  type LineEntryRow,
+  type RejectedRow,
+} from './result-reader.ts';
+import { errorText, neverMs } from './due-results.ts';
 
 export interface DueCsvFile {
   readonly id: number;
@@ -16,6 +21,75 @@ export interface DueCsvFile {
   /** Rises with each change of a result. */
   readonly version: number;
   readonly tries: number;
+}
+
+interface Run {
+  readonly firstRow: number;
+  readonly firstLine: number;
+  lineCount: number;
+}
+
+/** A run has at most so many rows: who reads some rows of a file finds their run without looking at all of them. */
+const longestRun = 2000;
+
+const insertFile = statementOf<{ fileId: string; delimiter: string; nowMs: number }, never>(
+  'INSERT INTO csv_files (file_id, delimiter, due_at_ms) VALUES (:fileId, :delimiter, :nowMs) ON CONFLICT DO NOTHING',
+);
+const idOf = columnOf<[string], number>('SELECT id FROM csv_files WHERE file_id = ?');
+// A file that is read again after a crash brings the same rows again.
+const insertRun = statementOf<Run & { id: number }, never>(
+  'INSERT OR REPLACE INTO csv_runs (csv_file_id, first_row, first_line, line_count) VALUES (:id, :firstRow, :firstLine, :lineCount)',
+);
+const insertRepeat = statementOf<[number, number], never>(
+  'INSERT INTO csv_repeats (line_id, csv_file_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
+
+interface CsvRow {
+  readonly row: number | null;
+  readonly line: number;
+  /** The line came in before, from elsewhere. */
+  readonly isRepeat: boolean;
+}
+
+/** Records which line each row of a CSV file is, by which its CSV result is written. */
+export function recordCsvRows(
+  database: Sqlite,
+  file: { fileId: string; delimiter: string; nowMs: number },
+  rows: readonly CsvRow[],
+): void {
+  insertFile(database).run(file);
+  const id = idOf(database).get(file.fileId) ?? 0;
+  for (const run of runsOf(rows)) insertRun(database).run({ ...run, id });
+  for (const { line, isRepeat } of rows) if (isRepeat) insertRepeat(database).run(line, id);
+}
+
+/** Rows that follow each other in the file, and whose lines do in the outbox. */
+function runsOf(rows: readonly CsvRow[]): readonly Run[] {
+  const runs: Run[] = [];
+  for (const { row, line } of rows) {
+    if (row === null) continue;
+    const last = runs.at(-1);
+    const isNext =
+      last !== undefined &&
+      last.lineCount < longestRun &&
+      last.firstRow + last.lineCount === row &&
+      last.firstLine + last.lineCount === line;
+    if (isNext) last.lineCount += 1;
+    else runs.push({ firstRow: row, firstLine: line, lineCount: 1 });
+  }
+  return runs;
+}
+
+const ofFile = 'WHERE csv_file_id = (SELECT id FROM csv_files WHERE file_id = ?)';
+const forget = [
+  statementOf<[string], never>(`DELETE FROM csv_repeats ${ofFile}`),
+  statementOf<[string], never>(`DELETE FROM csv_runs ${ofFile}`),
+  statementOf<[string], never>('DELETE FROM csv_files WHERE file_id = ?'),
+];
+
+/** Nothing is written back for a file any more. */
+export function forgetCsvFile(database: Sqlite, fileId: string): void {
+  for (const remove of forget) remove(database).run(fileId);
 }
 
 const rowsAtOnce = 500;
@@ -62,10 +136,10 @@ const updateOf = <Values extends {}>(set: string) =>
   );
 const awaitChange = updateOf(`due_at_ms = ${neverMs}, tries = 0, last_error = NULL`);
 const fail = updateOf<{ error: string; retryAtMs: number }>(
-  'tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs',
+  `tries = tries + 1, last_error = ${errorText}, due_at_ms = :retryAtMs`,
 );
 const giveUp = updateOf<{ error: string; nowMs: number }>(
-  `tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${neverMs}`,
+  `tries = tries + 1, last_error = ${errorText}, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${neverMs}`,
 );
 const close = statementOf<{ id: number; version: number; nowMs: number }, never>(
   `UPDATE csv_files SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 WHERE id = :id`,
@@ -128,14 +202,10 @@ export class CsvFiles extends OutboxSteps {
 
   readonly close = this.write(close);
 
-  readonly fail = this.step(({ database }, failed: FileVersion & { error: string; retryAtMs: number }): void => {
-    fail(database).run({ ...failed, error: failed.error.slice(0, longestText) });
-  });
+  readonly fail = this.write(fail);
 
   /** This version is not tried again, and is flagged for review. */
-  readonly giveUp = this.step(({ database }, given: FileVersion & { error: string; nowMs: number }): void => {
-    giveUp(database).run({ ...given, error: given.error.slice(0, longestText) });
-  });
+  readonly giveUp = this.write(giveUp);
 }
 
 /** The sender would replace the codes that it has by none. */

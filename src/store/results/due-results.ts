@@ -1,4 +1,4 @@
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 
 // The result of an order has a version, `requests.version`: it rises when the result changes, and when the same result is to
@@ -11,6 +11,9 @@ export const folderSinkName = 'folder';
 
 /** A due time later than any: the delivery failed for good, or waits for a change. */
 export const neverMs = 9_000_000_000_000_000;
+
+/** The parameter `error`, of which no more than this is kept. */
+export const errorText = `substr(:error, 1, ${longestText})`;
 
 type NewVersion = { readonly version: number; readonly source: string };
 

@@ -2,7 +2,7 @@ import { hasCode } from '../../core/order-sync-error.ts';
 import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type ResultSink } from '../sqlite/outbox.ts';
 import { CsvFiles } from './csv-files.ts';
-import { isResultNeeded, neverMs } from './due-results.ts';
+import { errorText, isResultNeeded, neverMs } from './due-results.ts';
 import { readResult, refuseShredded, sharesResultName, type StoredResult } from './result-reader.ts';
 
 /** One version of a result for one sink. */
@@ -56,14 +56,14 @@ const close = statementOf<Delivery & { nowMs: number }, never>(
   `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 ${ofSink}`,
 );
 const fail = statementOf<Delivery & { error: string; retryAtMs: number; counted: number }, never>(
-  `UPDATE deliveries SET tries = tries + :counted, last_error = :error, due_at_ms = :retryAtMs ${ofVersion}`,
+  `UPDATE deliveries SET tries = tries + :counted, last_error = ${errorText}, due_at_ms = :retryAtMs ${ofVersion}`,
 );
 const giveUp = statementOf<Delivery & { error: string; nowMs: number }, never>(
-  `UPDATE deliveries SET tries = tries + 1, last_error = :error, ${isGivenUp} ${ofVersion}`,
+  `UPDATE deliveries SET tries = tries + 1, last_error = ${errorText}, ${isGivenUp} ${ofVersion}`,
 );
 /** This holds for any version: an unreadable result cannot be tried again. */
 const giveUpUnreadable = statementOf<Omit<Delivery, 'version'> & { error: string; nowMs: number }, never>(
-  `UPDATE deliveries SET last_error = :error, ${isGivenUp} ${ofSink}`,
+  `UPDATE deliveries SET last_error = ${errorText}, ${isGivenUp} ${ofSink}`,
 );
 const giveUpRetired = statementOf<{ sinks: string; nowMs: number }, never>(
   `UPDATE deliveries SET last_error = 'this sink is not configured any more', ${isGivenUp}
@@ -85,7 +85,7 @@ const selectPause = statementOf<[string], SinkPause>(
 );
 const setPause = statementOf<NewSinkPause, never>(
   `INSERT INTO sink_pauses (sink, reason, message, since_ms, probe_at_ms, probes)
-   VALUES (:sink, :reason, :message, :nowMs, :probeAtMs, :probes)
+   VALUES (:sink, substr(:reason, 1, ${longestText}), substr(:message, 1, ${longestText}), :nowMs, :probeAtMs, :probes)
    ON CONFLICT (sink) DO UPDATE SET reason = excluded.reason, message = excluded.message,
      probe_at_ms = excluded.probe_at_ms, probes = excluded.probes`,
 );
@@ -144,8 +144,8 @@ export class Results extends OutboxSteps {
   /** @param failed `countsTry`: false: it does not count towards giving the delivery up. Default: true */
   readonly failDelivery = this.step(
     ({ database }, failed: Delivery & { error: string; retryAtMs: number; countsTry?: boolean }): void => {
-      const { countsTry = true, error, ...delivery } = failed;
-      fail(database).run({ ...delivery, counted: Number(countsTry), error: error.slice(0, longestText) });
+      const { countsTry = true, ...delivery } = failed;
+      fail(database).run({ ...delivery, counted: Number(countsTry) });
     },
   );
 
@@ -153,17 +153,12 @@ export class Results extends OutboxSteps {
   readonly confirmEvents = this.write(confirm);
 
   /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
-  readonly giveUpDelivery = this.step(({ database }, given: Delivery & { error: string; nowMs: number }): void => {
-    giveUp(database).run({ ...given, error: given.error.slice(0, longestText) });
-  });
+  readonly giveUpDelivery = this.write(giveUp);
 
   readonly sinkPause = this.first(selectPause);
 
   /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */
-  readonly pauseSink = this.step(({ database }, pause: NewSinkPause): void => {
-    const [reason, message] = [pause.reason.slice(0, longestText), pause.message.slice(0, longestText)];
-    setPause(database).run({ ...pause, reason, message });
-  });
+  readonly pauseSink = this.write(setPause);
 
   /** @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own retry */
   readonly resumeSink = this.step(

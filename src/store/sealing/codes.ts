@@ -9,11 +9,8 @@ export interface ShredRequest {
   /** Only what was settled and delivered before this. */
   readonly beforeMs: number;
   readonly nowMs: number;
-  /** For the audit log. */
   readonly reason: string;
-  /** Where the step before ended; null for the first one. */
   readonly after: ShredCursor | null;
-  /** How many entries are looked at, at most. */
   readonly limit: number;
 }
 
@@ -43,10 +40,7 @@ const shred = statementOf<{ id: number; nowMs: number }, never>(
 );
 const forgetEnding = statementOf<[string, number], never>('DELETE FROM unit_endings WHERE ending = ? AND entry_id = ?');
 
-/**
- * Shredding of codes that were kept for long enough. References, money, attempts and the audit log stay. The connection
- * overwrites what it deletes.
- */
+/** Shredding of codes that were kept for long enough. Everything else stays. The connection overwrites what it deletes. */
 export class CodeRetention extends OutboxSteps {
   /**
    * Shreds the units of the next settled entries whose orders were delivered everywhere before a time, in one transaction.
@@ -77,7 +71,6 @@ function shredUnits({ database, units }: Outbox, row: OldRow, { nowMs, reason }:
 interface CodeRead extends AuditedRequest {
   readonly source: string;
   readonly orderId: string;
-  /** The version of the result. */
   readonly version: number;
 }
 
@@ -93,10 +86,7 @@ const findRead = statementOf<{ subject: string; actor: string; version: number }
 
 /** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
 export class CodeReads extends OutboxSteps {
-  /**
-   * The units of an entry, in clear, for a person.
-   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE
-   */
+  /** @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE */
   readonly reveal = this.step(
     ({ database, units: sealed }, given: AuditedRequest & { readonly reference: string }): readonly Unit[] => {
       const request = checkedAuditedRequest(given);

@@ -9,11 +9,9 @@ export interface SealProgress {
   readonly sealed: number;
   /** References whose units could not be opened. They stay as they are. */
   readonly unreadable: readonly string[];
-  /** Whether there is more to seal. */
   readonly more: boolean;
 }
 
-/** How many entries have units that a key sealed. */
 export interface SealUsage {
   /** The id of the key; null: the units are in clear. */
   readonly key: string | null;
@@ -47,16 +45,13 @@ const selectUsage = statementOf<[], SealUsage>(
   'SELECT sealed_by AS key, count(*) AS entries FROM entries WHERE units IS NOT NULL GROUP BY sealed_by',
 );
 
-/** The keys that sealed what is stored now. */
 export function readSealUsage(database: Sqlite): readonly SealUsage[] {
   return selectUsage(database).all();
 }
 
-/** Sealing of delivered units. */
 export class Sealing extends OutboxSteps {
   readonly #unreadable = new Set<number>();
 
-  /** The id of the key that seals; null: units are stored in clear. */
   get sealsWith(): string | null {
     return this.outbox.units.sealsWith;
   }
@@ -64,7 +59,6 @@ export class Sealing extends OutboxSteps {
   /**
    * Seals units that are in clear, or that another key sealed, with the first key, in one transaction. Does nothing
    * without a key. Continues where any earlier call ended, also that of a process that was killed.
-   * @param limit how many entries at most
    */
   async sealNext(limit: number): Promise<SealProgress> {
     const key = this.sealsWith;

@@ -13,15 +13,12 @@ const insertEnding = statementOf<[string, number], never>(
 // A line has its id as its number in the index of words. An order of which nothing was accepted has its own id, negative.
 // Numbers should rise within a commit: for one that does not, SQLite writes a segment of its own.
 
-/** An order without lines is found by what its metadata says. Called inside a transaction, once for an order. */
+/** An order without lines is found by what its metadata says. Called once for an order. */
 export function indexOrder(database: Sqlite, requestId: number, metadata: Readonly<Record<string, unknown>>): void {
   add(database, -requestId, [metadata]);
 }
 
-/**
- * A line is found by its product and by what the shop carried with it; the first line of an order by the metadata of the
- * order, too. Called inside a transaction, once for a line.
- */
+/** A line is found by its product and by what the shop carried with it; the first one by the metadata, too. Called once. */
 export function indexLine(
   database: Sqlite,
   lineId: number,
@@ -35,12 +32,12 @@ export function indexLine(
   add(database, lineId, values);
 }
 
-/** A line orders another product from now on, and is found by that, too. Called inside a transaction. */
+/** A line orders another product from now on, and is found by that, too. */
 export function indexProduct(database: Sqlite, lineId: number, product: string | null): void {
   add(database, lineId, [product]);
 }
 
-/** The entry is found by the last four characters of its codes; more of them is not stored. Called inside a transaction. */
+/** The entry is found by the last four characters of its codes; more of them is not stored. */
 export function indexUnits(database: Sqlite, entryId: number, units: readonly Unit[]): void {
   for (const unit of units) {
     const ending = endingOf(unit);

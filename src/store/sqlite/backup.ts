@@ -14,7 +14,6 @@ const sideFiles = ['', '-wal', '-shm'] as const;
 
 interface BackupSettings {
   readonly folder: string;
-  /** How many backups stay, with the new one. */
   readonly keep: number;
   /** The time of the backup, ISO 8601, which becomes its name. */
   readonly at: string;
@@ -45,7 +44,6 @@ export function backUpDatabase(
   return { file: join(folder, name), removed };
 }
 
-/** The names of the backups, the oldest first. */
 const backupsIn = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => backupName.test(name))
@@ -93,7 +91,6 @@ function copySoundly(path: string, draft: string): void {
 }
 
 interface RestoreSettings {
-  /** The file of the backup. */
   readonly from: string;
   /** The time, ISO 8601, which becomes the name of the folder of the old database. */
   readonly at: string;

@@ -7,7 +7,6 @@ const failures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
 const failuresOfFullDisk = /^SQLITE_(IOERR_SHM|CANTOPEN)/;
 const hardlyAnyBytes = 1_048_576;
 
-/** The advice about a full disk. */
 export const freeSpace = 'free some space on that disk: the worker resumes by itself';
 
 /** Free space for an ordinary user on the disk of a folder, in bytes. */
@@ -19,9 +18,7 @@ export function freeBytesOf(folder: string): number {
 /** The size of a file, in bytes; 0 where there is none. */
 export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-interface FileError extends Error {
-  readonly code: string;
-}
+type FileError = Error & { readonly code: string };
 
 /** Whether the disk failed, rather than this one statement. By the code: a module that only reports errors loads no SQLite. */
 export function isDiskFailure(error: unknown): error is FileError {
@@ -52,7 +49,6 @@ export function diskError(error: FileError, path: string): OrderSyncError {
 /**
  * Keeps space free on the disk of the outbox, because the calls and deliveries of known orders must be recorded: new orders are
  * refused before that space is used. Requests about a known order are still accepted: they may take something back.
- * @param neededBytes how much must be free, as it is configured now
  * @throws OrderSyncError DISK_FULL when there is no space for a new order
  */
 export function requireReserve(databasePath: string, neededBytes: number): void {

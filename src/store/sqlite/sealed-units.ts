@@ -3,11 +3,7 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 import { isSealed, nonceBytes, type SealKeys, type SealedPlace } from '../../core/sealing/seal-keys.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 
-/** An entry with its units as they are stored. */
-interface StoredUnits {
-  readonly reference: string;
-  readonly units: string | null;
-}
+type StoredUnits = Readonly<{ reference: string; units: string | null }>;
 
 const placeOf = (reference: string): SealedPlace => ({ reference, place: 'entries.units' });
 
@@ -45,10 +41,7 @@ export class SealedUnits {
     return units;
   }
 
-  /**
-   * The units of an entry that can still change. Damaged ones count as not known: the next answer of the API brings them
-   * again, and one damaged row does not stop the others.
-   */
+  /** The units of an entry that can still change: damaged ones come again with the next answer of the API. */
   known(row: StoredUnits): readonly Unit[] {
     try {
       return this.of(row);
@@ -58,7 +51,6 @@ export class SealedUnits {
     }
   }
 
-  /** The same units, sealed with the first key. */
   sealAgain({ reference, units }: { reference: string; units: string }): string {
     return this.#seal(reference, this.#open(reference, units));
   }

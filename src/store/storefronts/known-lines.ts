@@ -20,7 +20,6 @@ export interface KnownLine {
   readonly same_as: number | null;
 }
 
-/** How many of a line the customer keeps. */
 export type KeptLine = Pick<StorefrontLine, 'lineId' | 'remaining'>;
 
 /** A line that is not in the order any more, and its entries. */
@@ -40,12 +39,10 @@ const selectInPlaceOf = columnOf<[number], string>('SELECT line_id FROM lines WH
 /** A person decides whether a new line is the same purchase as one that vanished. */
 export const markSame = statementOf<[oldId: number, newId: number], never>('UPDATE lines SET same_as = ? WHERE id = ?');
 
-/** A line of an order that is in the outbox. */
 export function findKnownLine(database: Sqlite, order: OrderKey, lineId: string): KnownLine | undefined {
   return selectLine(database).get(order.source, order.orderId, lineId);
 }
 
-/** The lines of an order that were taken in for its shop. */
 export function knownLinesOf(database: Sqlite, order: OrderKey): readonly KnownLine[] {
   return selectOfShop(database).all(order.source, order.orderId);
 }
@@ -57,7 +54,6 @@ function currentEntriesOf(database: Sqlite, known: KnownLine): readonly EntryRow
     .filter((row) => row.replaced === 0);
 }
 
-/** The ordered SKU of the shop, and its quantity. */
 export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonly quantity: number } {
   const facts = textsFrom(extra);
   return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };

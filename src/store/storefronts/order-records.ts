@@ -9,9 +9,8 @@ import type { EntryRow } from '../sqlite/rows.ts';
 import type { OrderKey, StorefrontOrder, Taking, UnreadableStorefrontOrder } from './storefront-order.ts';
 import type { Flag } from './why-not-bought.ts';
 
-// The records about a shop's order for people: flags and audit entries. Called inside a transaction.
+// The records about a shop's order for people: flags and audit entries.
 
-/** At most this many flags are kept for one order of a shop. */
 const flagsPerOrder = 100;
 
 /** Stands for the flags of an order that are not listed any more. */
@@ -46,10 +45,7 @@ export const endFlags = statementOf<OrderKey & { lineId: string | null }, never>
 );
 const remove = statementOf<[number], never>('DELETE FROM rejections WHERE id = ?');
 
-/**
- * Flags something about an order for review, unless it is flagged already. An order that was not known gets the metadata,
- * by which people find it. Returns whether it was not flagged. Called inside a transaction.
- */
+/** Flags something for review; returns whether it was not flagged. An order that was not known gets the metadata. */
 export function flagOnce(
   outbox: Outbox,
   flagged: Omit<NewRejection, 'lineNumber'> & OrderKey,
@@ -59,7 +55,6 @@ export function flagOnce(
   const { database } = outbox;
   const flag = findFlag(database).get(flagged);
   if (flag !== undefined) {
-    // The shop had taken it back or corrected it meanwhile.
     if (flag.isOver === 1) reopen(database).run(flag.id);
     return flag.isOver === 1;
   }
@@ -70,7 +65,6 @@ export function flagOnce(
   return reject(outbox, { ...flagged, lineNumber: null }, { nowMs, fileId: null }, metadata);
 }
 
-/** Flags a line for review, once. */
 export function flagLine({ outbox, order, taken }: Taking, lineId: string, flag: Flag): void {
   const { source, orderId, nowMs, metadata } = order;
   if (flagOnce(outbox, { ...flag, source, orderId, lineId }, nowMs, metadata)) taken.flagged += 1;
@@ -91,7 +85,7 @@ export function auditChange(
 }
 
 // The flags for what cannot be read. Unlike other flags, they follow the newest state of the order: one that it does not
-// confirm was corrected, and is withdrawn.
+// confirm was corrected, and is withdrawn. Each function returns how many flags are new.
 
 /** At most this many unreadable lines of an order are flagged one by one. */
 const linesPerOrder = 20;
@@ -118,7 +112,6 @@ const insertWithoutId = statementOf<{ source: string; field: string; rule: strin
    VALUES (:source, 'unreadable_order', :field, :rule, :nowMs)`,
 );
 
-/** The unreadable lines of the newest state of an order. Returns how many flags are new. */
 export function flagUnreadableLines(
   outbox: Outbox,
   order: DatedOrder,
@@ -134,7 +127,6 @@ export function flagUnreadableLines(
   return setUnreadableFlags(outbox, order, flags);
 }
 
-/** The newest state of an order cannot be read. Returns how many flags are new. */
 export function flagUnreadableState(
   outbox: Outbox,
   order: DatedOrder & Pick<UnreadableStorefrontOrder, 'field' | 'rule'>,
@@ -144,7 +136,6 @@ export function flagUnreadableState(
   return setUnreadableFlags(outbox, order, [flag]);
 }
 
-/** An order without a readable id. Returns how many flags are new. */
 export function flagWithoutId(
   database: Sqlite,
   { source, field, rule: problem, origin, nowMs }: UnreadableStorefrontOrder,

@@ -1,5 +1,5 @@
-import { isoTime } from '../../core/clock.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { isoOf } from '../sqlite/rows.ts';
 import type { StorefrontOrder } from './storefront-order.ts';
 
 export interface SkuSighting {
@@ -28,11 +28,8 @@ const insertSku = statementOf<UnmappedSku, never>(
   `INSERT INTO storefront_unmapped_skus (source, sku, orders, last_order_id, first_seen_at_ms, last_seen_at_ms)
    VALUES (:source, :sku, 1, :orderId, :nowMs, :nowMs)`,
 );
-const selectSightings = statementOf<
-  { source: string },
-  Omit<SkuSighting, 'lastSeenAt'> & { lastSeenMs: number | null }
->(
-  `SELECT sku, sum(unmapped) AS unmappedOrders, sum(bought) AS boughtLines, max(order_id) AS lastOrderId, max(at) AS lastSeenMs FROM (
+const selectSightings = statementOf<{ source: string }, SkuSighting>(
+  `SELECT sku, sum(unmapped) AS unmappedOrders, sum(bought) AS boughtLines, max(order_id) AS lastOrderId, ${isoOf('max(at)')} AS lastSeenAt FROM (
      SELECT sku, orders AS unmapped, 0 AS bought, last_order_id AS order_id, last_seen_at_ms AS at
      FROM storefront_unmapped_skus WHERE source = :source
      UNION ALL
@@ -53,10 +50,5 @@ export function countUnmappedSkus(database: Sqlite, { source, orderId, lines, no
 
 /** Every SKU of the orders of a source; those with the most unmapped orders come first. */
 export function readSkuSightings(database: Sqlite, source: string): readonly SkuSighting[] {
-  return selectSightings(database)
-    .all({ source })
-    .map(({ lastSeenMs, ...sighting }) => ({
-      ...sighting,
-      lastSeenAt: lastSeenMs === null ? null : isoTime(lastSeenMs),
-    }));
+  return selectSightings(database).all({ source });
 }

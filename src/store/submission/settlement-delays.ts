@@ -1,8 +1,7 @@
 import { settlementDelayLeftMs } from '../../core/decision/retry-schedule.ts';
 import { statementOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
-import { conditionsOfStates } from '../sqlite/state-conditions.ts';
+import { conditionsOfStates, type EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClose } from './attempt.ts';
 
 // The settlement delays of entries of unknown outcome, on the monotonic clock of the machine.

@@ -1,7 +1,7 @@
 import { columnOf, inTransaction, statementOf } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
-import { conditionsOfStates } from '../sqlite/state-conditions.ts';
+import { conditionsOfStates } from '../sqlite/rows.ts';
 import { moveAfterLoss } from '../submission/after-loss.ts';
 import { lanesOf } from '../submission/lanes.ts';
 

@@ -35,10 +35,7 @@ export const admin = section('The admin server.', {
     .meta(live),
 });
 
-/**
- * The name of a token stands in the audit log, and only the token tells who decides: none may be shared, and a token of a
- * shop must not open the pages.
- */
+/** Only the token tells the audit log who decides: none may be shared, and that of a shop must not open the pages. */
 export function checkAdmin(check: SectionCheck): void {
   const tokens = check.entries('admin', 'tokens');
   check.rotations(tokens, ['role']);

@@ -13,10 +13,7 @@ export function explainValues(document: ResolvedDocument, origins: Origins): Con
   });
 }
 
-/**
- * A digest of every effective value, by its path, to compare two readings of a configuration. The digest of a secret is
- * that of its content, not of the name of its file.
- */
+/** A digest of every effective value, by its path; of a secret, that of its content, not of its file's name. */
 export function digestValues(document: ResolvedDocument, secrets: ReadonlyMap<string, string>): Map<string, string> {
   const digests = new Map(leaves(document, []).map(({ path, value }) => [path.join('.'), digest(value)]));
   for (const [path, secret] of secrets) digests.set(path, digest(secret));

@@ -96,10 +96,8 @@ export function readLayers({ environment = process.env, cwd = process.cwd(), fla
 }
 
 /**
- * The folder of the outbox, if `data_dir` is given: nothing else is read of the configuration. So a command that only looks
- * starts faster, and works although a mistake elsewhere would keep a worker from starting. Null: not given, or there are
- * mistakes in names, so that the folder that is used by default may not be the one that was meant.
- * @throws OrderSyncError CONFIG_INVALID when the file cannot be read, or is not YAML
+ * The folder of the outbox, for a command that only looks: it works although a mistake elsewhere would keep a worker from
+ * starting. Null: not given, or there are mistakes in names, which may hide the folder that was meant.
  */
 export function givenDataDir(sources: ConfigSources): string | null {
   const { tree, cwd, issues } = readLayers(sources);

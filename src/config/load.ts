@@ -17,10 +17,7 @@ import { checkWholesale, readCaFile } from './wholesale-section.ts';
 
 const rules = [checkWholesale, checkTrial, checkFolder, checkWebhook, checkResults, checkAlerts, checkSeal, checkAdmin];
 
-/**
- * Reads the configuration: the environment overrides the file, and flags override both.
- * @throws OrderSyncError CONFIG_INVALID with every mistake. No message has a secret in it
- */
+/** Throws CONFIG_INVALID with every mistake; no message has a secret in it. */
 export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const { file, cwd, tree, origins, ...layers } = readLayers(sources);
   // For one document, to compile the parsers takes longer than to read without them.

@@ -48,8 +48,7 @@ function readOrRetry(load: () => LoadedConfig): LoadedConfig {
 
 /**
  * What a reload changes: the keys that the schema marks as live, without those of sections that are kept as a whole.
- * `reload.ts` of `app` puts the configuration that results into use, part by part. A change of another key needs a restart: the value in use stays, and every reload
- * until then names the key.
+ * A change of another key needs a restart: the value in use stays, and every reload until then names the key.
  */
 export function planReload(running: ConfigInUse, next: ConfigInUse): ConfigInUse & Omit<ReloadReport, 'warnings'> {
   const kept = keptSections(running.config, next.config);
@@ -101,10 +100,7 @@ function mergeLive(
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isBranch(value) && !Array.isArray(value);
 
-/**
- * Sections that keep all their values although they have live keys. The keys of another API must not be sent to the one in
- * use. A reload cannot start or stop a listener.
- */
+/** Sections that stay: no key may be sent to another API, and a reload cannot start or stop a listener. */
 function keptSections(running: Config, next: Config): readonly string[] {
   const isSameApi =
     running.wholesale.baseUrl === next.wholesale.baseUrl &&

@@ -46,10 +46,7 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
     .describe('How long the server may still receive a call that the worker has aborted.'),
 });
 
-/**
- * The configuration as it is written in the file. Each `describe` documents its key: docs/config.md and the example file
- * are checked against it. The rules between keys stand beside the schema of their section.
- */
+/** The file. Each `describe` documents its key in docs/config.md; rules between keys stand beside their section. */
 export const configSchema = z.strictObject({
   instance: sourceSchema.describe('The name of this installation. Part of every reference: never change it.'),
   data_dir: z

@@ -80,10 +80,7 @@ function whyDenied(path: string): string {
 
 type SecretFile = { readonly secret: string; readonly warning?: string } | { readonly problem: string };
 
-/**
- * Other problems do not repeat the name of the file: often somebody wrote the secret itself in its place. One newline at the
- * end is dropped, because editors add it. Any other character that is not printable is a mistake.
- */
+/** No other problem shows the name of the file: it may be the secret. Editors add one newline, which is dropped. */
 function readSecretFile(path: string): SecretFile {
   let text: string;
   let mode: number;

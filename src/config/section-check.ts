@@ -98,10 +98,7 @@ export class SectionCheck {
     }
   }
 
-  /**
-   * Reports tokens that share a name and do not belong together. Two of one name are the old and the new one of a
-   * rotation, so both may do the same.
-   */
+  /** Reports tokens of one name with other rights: they are the old and the new one of a rotation. */
   rotations(entries: readonly ConfigPath[], rights: readonly string[]): void {
     const first = new Map<string, ConfigPath>();
     for (const entry of entries) {

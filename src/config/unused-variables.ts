@@ -8,10 +8,7 @@ const fileVariable = 'ORDER_SYNC_CONFIG';
 /** Kubernetes gives these to every pod beside a Service called order-sync. */
 const serviceLink = /^ORDER_SYNC_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
-/**
- * Variables that begin as one of this program and set nothing. One that looks like a key is an issue: its author believes that
- * it takes effect. Any other is a warning, because it may belong to another program.
- */
+/** Variables that set nothing. One that looks like a key is an issue; any other may belong to another program. */
 export function findUnusedVariables(environment: Readonly<Record<string, string | undefined>>) {
   const issues: ConfigIssue[] = [];
   const warnings: string[] = [];

@@ -10,10 +10,7 @@ export interface YamlFile {
   placeOf(path: ConfigPath, part: 'value' | 'key'): string;
 }
 
-/**
- * Reads YAML strictly.
- * @throws OrderSyncError CONFIG_INVALID with every duplicate key and syntax error
- */
+/** Throws CONFIG_INVALID with every duplicate key and syntax error. */
 export function readYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });

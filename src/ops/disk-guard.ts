@@ -8,11 +8,7 @@ export function isDiskFull(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === 'DISK_FULL' || error.code === 'SQLITE_FULL');
 }
 
-/**
- * Runs a step that writes to the outbox, and repeats it every second as long as the disk is full. A step that found no
- * space has changed nothing.
- * @throws what the step throws; DISK_FULL only once the signal has aborted
- */
+/** Repeats a step every second as long as the disk is full; DISK_FULL is thrown only once the signal has aborted. */
 export async function repeatWhileDiskIsFull<T>(
   step: () => Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },

@@ -68,9 +68,7 @@ export async function writeFileAtomically(path: string, text: string, access: Fi
   await replaceFile(path, (draft) => draft.writeFile(text, 'utf8'), access);
 }
 
-/**
- * Throws FOLDER_UNUSABLE when this is no folder but a link: who may write beside it could have the worker write anywhere.
- */
+/** Throws FOLDER_UNUSABLE for a link: who may write beside it could have the worker write anywhere. */
 export async function requireRealFolder(folder: string): Promise<void> {
   if ((await lstat(folder)).isDirectory()) return;
   throw new OrderSyncError('FOLDER_UNUSABLE', `${folder} is not a folder: it is a link, or something else`, {

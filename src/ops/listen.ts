@@ -1,11 +1,7 @@
 import type { Server } from 'node:net';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
-/**
- * Makes a server listen, and resolves to the `host:port` on which it does; an IPv6 host is in brackets. Throws
- * LISTEN_FAILED when it cannot use the address.
- * @param hint what to change in the configuration
- */
+/** Resolves to the `host:port`, an IPv6 host in brackets. Throws LISTEN_FAILED with the hint what to change. */
 export async function listen(
   server: Server,
   { host, port }: { host: string; port: number },

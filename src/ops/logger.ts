@@ -73,10 +73,7 @@ export function setLogLevel(logger: Logger, level: string): void {
   for (const each of [logger, ...(childrenOf.get(logger) ?? [])]) each.level = level;
 }
 
-/**
- * Formats each line in the call that writes it. pino's transports and pino-pretty's stream have a buffer, which is lost
- * when the process ends.
- */
+/** Formats each line in the call that writes it: the buffer of pino's own ways is lost when the process ends. */
 function prettyLines(stream: LogStream): { write(line: string): void } {
   const format = prettyFactory({
     colorize: true,

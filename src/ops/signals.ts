@@ -1,10 +1,7 @@
 /** Containers send SIGTERM to stop a process, terminals send SIGINT. */
 const stopSignalNames = ['SIGTERM', 'SIGINT'] as const;
 
-/**
- * Listens for the stop signals. The first one removes the handlers: a second signal ends the process at once. The outbox
- * makes that safe, and a person who presses Ctrl-C twice wants it. `release` removes the handlers, too.
- */
+/** A second signal ends the process at once: the outbox makes that safe. `release` removes the handlers, too. */
 export function listenForStop() {
   const abort = new AbortController();
   const release = () => {
@@ -18,10 +15,7 @@ export function listenForStop() {
   return { signal: abort.signal, release };
 }
 
-/**
- * Listens for SIGHUP, which asks a daemon to reload its configuration. From this call on SIGHUP does not end the process
- * any more. A SIGHUP during the start of the worker is remembered until `listen`.
- */
+/** SIGHUP asks for a reload and does not end the process; one during the start is remembered until `listen`. */
 export function listenForReload() {
   let handler: (() => void) | null = null;
   let isPending = false;

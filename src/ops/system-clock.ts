@@ -5,10 +5,7 @@ import { ClockSteps } from '../core/time/wall-clock.ts';
 /** 2^31 - 1 ms, a little under 25 days. Node fires a longer timer at once. */
 const longestTimerMs = 2_147_483_647;
 
-/**
- * The clock of this machine. `process.hrtime` is CLOCK_MONOTONIC, which counts from the start of the machine: values of
- * two processes can be compared while `bootId` is the same.
- */
+/** `process.hrtime` counts from the start of the machine: processes can compare values while `bootId` is the same. */
 export class SystemClock implements Clock {
   readonly bootId: string | undefined;
 

@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const groupsFile = '/etc/group';
 
-/**
- * The number of a group of this machine, given its name or number; null when there is none of that name. Groups of a
- * directory service are not in the file that is read: those are given by number.
- */
+/** The number of a group, given its name or number; null: none. Groups of a directory service are given by number. */
 export function findGroup(group: string): number | null {
   if (/^\d{1,10}$/.test(group)) return Number(group);
   const line = readFileSync(groupsFile, 'utf8')

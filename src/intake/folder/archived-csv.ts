@@ -25,11 +25,7 @@ interface ArchivedCsvName {
   readonly delimiter: string;
 }
 
-/**
- * Reads a CSV file again that is in the archive. To read its records to the end fails unless they are those of the file that
- * was taken in.
- * @throws OrderSyncError NOT_FOUND when it is not in the archive any more; REFUSED when it is another file
- */
+/** Throws NOT_FOUND when it is not in the archive any more; REFUSED when it is another file than was taken in. */
 export async function readArchivedCsv(
   archive: string,
   file: ArchivedCsvName,

@@ -98,10 +98,7 @@ export async function findUnfinishedFiles(
   return { unfinished, foreign };
 }
 
-/**
- * Handles a marker without its file: the file was finished, or the worker crashed between the two renames of a claim, or a
- * power loss undid one of them.
- */
+/** A marker without its file: it was finished, or a crash or a power loss came between the two renames. */
 async function returnMarker(config: FolderSettings, files: OrderFiles, workName: string): Promise<void> {
   const parsed = parseWorkName(workName);
   const path = join(config.work, workName);

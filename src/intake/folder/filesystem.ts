@@ -45,10 +45,7 @@ export async function signatureAt(path: string | Buffer): Promise<string | null>
   }
 }
 
-/**
- * Opens a regular file for reading, and nothing else: a symlink could point anywhere, a FIFO would block forever.
- * Throws DocumentError `not_a_regular_file`.
- */
+/** A link could point anywhere, and a FIFO would block: they throw DocumentError `not_a_regular_file`. */
 export async function openRegularFile(path: string): Promise<FileHandle> {
   const seen = await lstat(path, { bigint: true });
   if (!seen.isFile()) throw notRegular();
@@ -101,8 +98,8 @@ export async function contentHash(path: string): Promise<string | null> {
 }
 
 /**
- * Creates missing folders, for this user only, and renames a test file between them, as order files will be: two mounts of one file system
- * look alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
+ * Creates missing folders, for this user only, and renames a test file between them: two mounts of one file system look
+ * alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
  */
 export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
   const { inbox, work, archive, rejected } = config;

@@ -24,10 +24,7 @@ export interface ArchivedFile {
 const watchedMs = 60_000;
 const watchedFiles = 500;
 
-/**
- * Watches files for a while after they were archived. A writer that pauses between two lines seems to be done; when it
- * continues, it writes to the file in the archive, where those orders would be lost.
- */
+/** Watches files after they were archived: a writer that paused and seemed to be done may add orders to them there. */
 export class ArchivedFiles {
   #watched: (ArchivedFile & { untilMono: number })[] = [];
 

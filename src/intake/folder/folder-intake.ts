@@ -88,10 +88,7 @@ export class FolderIntake {
     this.#loop = new Loop({ clock, round: () => this.#round() });
   }
 
-  /**
-   * Checks that the folders can be used, finds the files that an earlier run did not finish, and starts to scan.
-   * Throws FOLDER_UNUSABLE.
-   */
+  /** Takes up what an earlier run did not finish, and starts to scan. Throws FOLDER_UNUSABLE. */
   async start(): Promise<void> {
     await this.#prepare();
     this.#state = 'running';

@@ -9,10 +9,7 @@ interface Observation {
   sinceMono: number;
 }
 
-/**
- * Finds files that nobody writes to any more: they looked the same in several scans over some time. The modification
- * time of a file is never compared with a clock: writers' clocks are wrong, and copies keep old times.
- */
+/** Finds files that looked the same in several scans. No clock is compared with theirs: writers' clocks are wrong. */
 export class StableFiles {
   readonly #observations: number;
   readonly #stableMs: number;
@@ -59,10 +56,7 @@ export interface InboxFile {
 /** Names that programs use while they are still writing a file. */
 const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
 
-/**
- * Lists the inbox without files that are still being written. With markers, `marked` has the keys of the files that have one;
- * markers are not listed as files.
- */
+/** Lists files that nobody is writing. `marked`: the keys of those with a marker, which is not listed itself. */
 export async function listInbox(inbox: string, withMarkers: boolean) {
   const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !unfinished.test(keyOf(name)));
   const isMarker = (name: Buffer): boolean => withMarkers && keyOf(name).endsWith(markerSuffix);

@@ -50,10 +50,7 @@ export class Admission {
     return caller;
   }
 
-  /**
-   * The caller by its token, its signature or both, and what `read` makes of the body. The body is only read when there is
-   * one of them.
-   */
+  /** The caller by token, signature or both, and what `read` makes of the body, which is only read for one of them. */
   async withBody<T>(
     context: Context<Web>,
     read: (body: Buffer, caller: Caller) => T,

@@ -15,10 +15,7 @@ interface Waiting {
 /** A commit blocks the process while the disk writes, so one commit takes at most this many lines. */
 const linesPerCommit = 5000;
 
-/**
- * Commits requests in groups: those that arrive together, or during a commit, share the next commit and its fsync. A
- * caller gets an outcome only after it is on disk.
- */
+/** Requests that arrive together, or during a commit, share the next one. No outcome is known before it is on disk. */
 export class CommitQueue {
   readonly #intake: Intake;
   readonly #clock: Clock;

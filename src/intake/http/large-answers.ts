@@ -5,10 +5,7 @@ const smallAnswer = 50;
 /** So many large answers are in memory at once. Each has at most some MB: a request is limited, and so are its orders. */
 const answersAtOnce = 2;
 
-/**
- * Answers with the results of many orders. A few at once are made, and the next one when its caller has one of these, or is
- * gone: callers that all wait for large batches would fill the memory with answers that are not sent yet.
- */
+/** A few large answers are made at once: answers to many callers that are not sent yet would fill the memory. */
 export class LargeAnswers {
   readonly #turns = new PQueue({ concurrency: answersAtOnce });
 

@@ -147,10 +147,7 @@ function notFound(source: string, orderId: string): Refusal {
   return new Refusal('not_found', `There is no order "${orderId}" of the source "${source}".`);
 }
 
-/**
- * Waits as `Prefer: wait=N` asks, in seconds (RFC 7240), and returns the header of the answer; null when it is not asked
- * for. A preference that cannot be understood is ignored, as the RFC demands.
- */
+/** Waits as `Prefer: wait=N` asks (RFC 7240), and returns the header of the answer; null: nothing valid is asked for. */
 async function waitIfPreferred(
   { config, waiting }: OrderRoutesDeps,
   context: Context<Web>,
@@ -209,10 +206,7 @@ function conflictRefusal(conflicts: readonly OrderConflict[]): Refusal {
   });
 }
 
-/**
- * An answer in JSON. Its headers are a plain object, which goes straight to the socket: building and reading a `Headers`
- * object would cost a tenth of accepting an order.
- */
+/** Headers as a plain object go straight to the socket; a `Headers` object costs a tenth of accepting an order. */
 function jsonAnswer(value: unknown, status: number, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json', ...headers } });
 }

@@ -24,10 +24,7 @@ const maxAwaited = 50_000;
 /** So many orders are looked at before the worker does what else is due. */
 const ordersAtOnce = 100;
 
-/**
- * Callers that wait until their orders are not in progress any more. After a notification, and at least once a second,
- * one loop compares the versions of all these orders, each once for all of its callers. The loop runs only while somebody waits.
- */
+/** One loop looks at the orders of all waiting callers, after a notification and at least once a second. */
 export class WaitingCallers {
   readonly #read: OutboxReader;
   readonly #clock: Clock;

@@ -83,10 +83,7 @@ export class WebhookIntake {
     this.#waiting.notify();
   }
 
-  /**
-   * `warn`: more than 50 % of the commit queue is used, a changed SKU map cannot be used, or callers were refused in the last minute.
-   * `fail`: nothing is accepted.
-   */
+  /** `warn`: > 50 % of the commit queue is used, callers were refused lately, or a changed SKU map is not in use. */
   health(): 'pass' | 'warn' | 'fail' {
     if (this.#state !== 'open') return 'fail';
     if (this.#limits.refusals.recent() !== null) return 'warn';
@@ -105,10 +102,7 @@ export class WebhookIntake {
     return refused === null ? null : { refused };
   }
 
-  /**
-   * Prepares endpoints with other callers, secrets, shops and limits, and returns a function that puts all of them into
-   * use at once. Open requests finish at the old ones. The address stays.
-   */
+  /** Prepares other endpoints, and returns a function that puts them into use. Open requests finish at the old ones. */
   prepare(config: WebhookSettings, shops: ShopHandlers): () => void {
     const next = this.#createEndpoints(config, shops);
     return () => {

@@ -15,10 +15,7 @@ export interface WebhookServer {
 
 export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bindings) => Promise<Response>;
 
-/**
- * Starts to listen, with limits on everything that a slow or greedy client could hold. Throws LISTEN_FAILED with the key
- * to change when it cannot listen on the address.
- */
+/** Starts to listen, with limits on everything that a slow or greedy client could hold. Throws LISTEN_FAILED. */
 export async function startWebhookServer(
   answers: WebhookAnswers,
   config: Pick<WebhookSettings, 'listen' | 'limits'>,

@@ -80,10 +80,7 @@ export function checkLine(
   return { ok: false, problems };
 }
 
-/**
- * The type of a line that does not state it, or states an unknown one, from what it names; undefined: nothing says it. A
- * cancel is never assumed.
- */
+/** The type of a line that states none, or an unknown one, from what it names. A cancel is never assumed. */
 export function impliedType(line: Readonly<Record<string, unknown>>): Operation | undefined {
   if (line['variant'] !== undefined) return 'gift_card_order';
   if (line['plan'] === undefined) return undefined;
@@ -201,10 +198,7 @@ export function shownValue(value: unknown): string | null {
   return shortened(text, valueLimit);
 }
 
-/**
- * The identity of a rejected line. An id that breaks its own rule becomes null: it names no order, and must not become the
- * name of a folder or a file; and the corrected line has another one.
- */
+/** An id that breaks its own rule becomes null: it must not name an order, a folder or a file. */
 export function identityOf(
   read: { source: unknown; orderId: unknown; lineId: unknown; product: unknown },
   lineNumber: number,

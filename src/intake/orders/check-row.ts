@@ -38,10 +38,7 @@ const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
 /** The id of the only row of an order. It must never change: under another id the row would be bought again. */
 const onlyLineId = '1';
 
-/**
- * Checks the rows of one document. Successive rows mostly belong to one order, so the fields of the order are checked again
- * only when they change.
- */
+/** Checks the rows of one document; the fields of an order are checked again only when they change. */
 export class RowChecker {
   readonly #options: ParseOptions;
   readonly #counted: CountedOrders;

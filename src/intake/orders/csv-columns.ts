@@ -18,10 +18,7 @@ export interface CsvHeader {
 
 type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency'>;
 
-/**
- * Finds the columns of a header. Names are compared without case, spaces, underscores and hyphens. Throws DocumentError with
- * every mistake in the header.
- */
+/** Finds the columns of a header; case, spaces, `_` and `-` do not count. Throws DocumentError with every mistake. */
 export function readCsvHeader(
   cells: readonly string[],
   rules: ColumnRules,

@@ -85,10 +85,7 @@ function hasFilledLine(text: string): boolean {
   return start >= 0 && /[\n\r]/.test(text.slice(start));
 }
 
-/**
- * Finds the separator: a spreadsheet's first line `sep=;` names it, else it is the one that splits the header into most known
- * names. `rest` is the document without the line `sep=;`.
- */
+/** The separator that a line `sep=;` names, else the one that finds most known names; `rest` is without that line. */
 async function readDialect(
   pieces: AsyncIterable<Buffer>,
   options: ParseOptions,

@@ -6,10 +6,7 @@ export interface DocumentMistake {
   readonly message: string;
 }
 
-/**
- * Why a whole document is rejected: nothing of it is bought. Shown to the developer of the shop: the message says what is wrong
- * and where, `hint` what to do.
- */
+/** Why nothing of a document is bought, for its sender: what is wrong, where, and in `hint` what to do. */
 export class DocumentError extends OrderSyncError {
   /** A stable name of the rule, for example `too_large`. */
   readonly documentCode: string;

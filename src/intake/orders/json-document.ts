@@ -5,10 +5,7 @@ import type { ParseLimits } from './settings.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
-/**
- * Reads a whole JSON document: one order, or an array of orders. It is held in memory, so its size is limited.
- * Throws DocumentError when it is not JSON.
- */
+/** Reads a whole JSON document, one order or an array of them, into memory. Throws DocumentError. */
 export async function readJsonDocument(
   parts: AsyncIterable<Uint8Array>,
   limits: ParseLimits,

@@ -17,10 +17,7 @@ export const csvColumns = [
 ] as const;
 export type CsvColumn = (typeof csvColumns)[number];
 
-/**
- * The shop's names for these columns: `{ order_id: 'Order No.' }`. A file must have every column that is named here. `null`:
- * its files do not have the column, whatever looks like it.
- */
+/** The shop's names for these columns; a file must have each. `null`: its files do not have the column. */
 export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
 
 /** Limits on everything in a document that can grow. */

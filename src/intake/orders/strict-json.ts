@@ -35,10 +35,7 @@ export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/**
- * Reads one JSON value. Throws JsonSyntaxError.
- * @param maxNames how many names one object may have
- */
+/** Reads one JSON value, whose objects may have so many names. Throws JsonSyntaxError. */
 export function parseStrictJson(text: string, maxDepth: number, maxNames = Number.POSITIVE_INFINITY): StrictJson {
   const reader = new Reader(text, maxDepth, maxNames);
   const value = reader.document();

@@ -1,10 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { DocumentError } from './document-error.ts';
 
-/**
- * Yields a document in pieces of whole characters, without its byte order mark. Throws DocumentError on anything that
- * is not UTF-8 text: a decoder that replaces unknown bytes could change what is bought.
- */
+/** Yields whole characters, without a byte order mark. A decoder that replaces bytes could change what is bought. */
 export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const check = new Utf8Check();
   let rest: Buffer = Buffer.alloc(0);

@@ -1,13 +1,16 @@
 import type { ClockReading } from '../core/time/wall-clock.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { Store } from '../store/store.ts';
 import type { CheckStatus, HealthCheck } from './health-server.ts';
 import { keptAnswer } from './kept-answer.ts';
 
-/** How old the counts of the attention list may be, in ms. */
-const countsKeptForMs = 1000;
+/** How old an answer that counts may be, in ms. */
+const keptForMs = 1000;
 /** So many rows of the attention list are counted: the worker does nothing else meanwhile. */
 const mostCounted = 10_000;
+/** So many pauses are shown; the rest is counted. */
+const shownPauses = 50;
 
 /** The parts that are checked. */
 interface CheckedParts {
@@ -24,6 +27,8 @@ const inClear = {
   next: 'make one with `order-sync seal new-key`, put it into seal.keys, and restart the worker: docs/sealing.md',
 };
 
+const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass');
+
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
 export function healthChecks(
   { store, disk, progress, folder, webhook, submission: { apiClock } }: CheckedParts,
@@ -32,61 +37,39 @@ export function healthChecks(
 ): HealthCheck[] {
   // The codes of a sandbox can be used by nobody.
   const isClear = store.sealing.sealsWith === null && !isSandbox;
-  const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, clock);
-  const pausedSinks = keptAnswer(() => shownSinks(store), countsKeptForMs, clock);
+  const attention = keptAnswer(() => attentionCounts(store), keptForMs, clock);
+  const sinks = keptAnswer(() => pausedSinks(store), keptForMs, clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
   };
+  const clockDetails = () => {
+    const { verdict, aheadMs } = apiClock.read();
+    return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
+  };
+  const submission = async () => warnIf((await store.submission.pauses.all()).length > 0);
   return [
     { name: 'database', readiness: true, check: database },
     // Whether the disk of the outbox has space for new orders.
     { name: 'disk', readiness: true, check: async () => ((await disk.hasSpace()) ? 'pass' : 'fail') },
     // Whether an older copy of the database would be noticed at the next start.
-    { name: 'progress_file', readiness: false, check: () => progress.health() },
-    { name: 'folder', readiness: false, check: () => (folder.status().degraded === null ? 'pass' : 'fail') },
+    { name: 'progress_file', check: () => progress.health() },
+    { name: 'folder', check: () => (folder.status().degraded === null ? 'pass' : 'fail') },
     ...(webhook === null
       ? []
       : [{ name: 'webhook', readiness: true, check: () => webhook.health(), details: () => webhook.details() }]),
-    {
-      name: 'submission',
-      readiness: false,
-      check: async () => ((await store.submission.pauses.all()).length === 0 ? 'pass' : 'warn'),
-    },
+    { name: 'submission', check: submission },
     // The number of rows of the attention list, by kind. Their texts are only for people who may read the outbox.
-    {
-      name: 'attention',
-      readiness: false,
-      check: () => (attention() === null ? 'pass' : 'warn'),
-      details: attention,
-    },
-    {
-      name: 'clock',
-      readiness: false,
-      check: () => (apiClock.read().verdict === 'wrong' ? 'warn' : 'pass'),
-      details: () => {
-        const { verdict, aheadMs } = apiClock.read();
-        return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
-      },
-    },
-    {
-      name: 'sealing',
-      readiness: false,
-      check: () => (isClear ? 'warn' : 'pass'),
-      details: () => (isClear ? inClear : null),
-    },
-    {
-      name: 'results',
-      readiness: false,
-      check: () => (pausedSinks() === null ? 'pass' : 'warn'),
-      details: pausedSinks,
-    },
-    ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),
+    { name: 'attention', check: () => warnIf(attention() !== null), details: attention },
+    { name: 'clock', check: () => warnIf(apiClock.read().verdict === 'wrong'), details: clockDetails },
+    { name: 'sealing', check: () => warnIf(isClear), details: () => (isClear ? inClear : null) },
+    { name: 'results', check: () => warnIf(sinks() !== null), details: sinks },
+    ...(reloader === null ? [] : [{ name: 'config', check: () => reloader.health() }]),
   ];
 }
 
 /** Null when the list is empty; `more`: there are others that were not counted. */
-function shownCounts({ read }: Store): Readonly<Record<string, unknown>> | null {
+function attentionCounts({ read }: Store): Readonly<Record<string, unknown>> | null {
   const counts = read.attentionCounts({}, mostCounted + 1);
   const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (counted === 0) return null;
@@ -94,10 +77,28 @@ function shownCounts({ read }: Store): Readonly<Record<string, unknown>> | null 
 }
 
 /** The sinks that take no results at the moment, by name; null: there is none. Their messages may have what others wrote. */
-function shownSinks({ read }: Store): Readonly<Record<string, unknown>> | null {
+function pausedSinks({ read }: Store): Readonly<Record<string, unknown>> | null {
   const paused = read.sinkPauses();
   if (paused.length === 0) return null;
   return Object.fromEntries(
     paused.map(({ sink, reason, sinceMs, waiting }) => [sink, { reason, since: isoTime(sinceMs), waiting }]),
   );
+}
+
+/** What `/healthz` shows of the pauses. */
+export type ShownPauses = ReturnType<typeof shownOf>;
+
+/** Shows the pauses that hold up the most. An answer may be a second old. */
+export function pausesShown(read: Pick<OutboxReader, 'pauses'>, clock: Pick<Clock, 'monoMs'>): () => ShownPauses {
+  return keptAnswer(() => shownOf(read), keptForMs, clock);
+}
+
+/** Without their messages, which may have what the API wrote. */
+function shownOf(read: Pick<OutboxReader, 'pauses'>) {
+  const all = read.pauses();
+  const first = all.toSorted((a, b) => b.holdsUp - a.holdsUp || a.sinceMs - b.sinceMs).slice(0, shownPauses);
+  const pauses = first.map(({ scope, reason, sinceMs, holdsUp }) => {
+    return { scope, reason, since: isoTime(sinceMs), holds_up: holdsUp };
+  });
+  return { pauses, pauses_not_shown: all.length - first.length };
 }

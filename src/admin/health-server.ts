@@ -5,7 +5,6 @@ import type { Clock } from '../core/clock.ts';
 import { ConnectionGuard } from '../ops/connection-guard.ts';
 import { listen } from '../ops/listen.ts';
 import { RefusalCounts } from '../ops/refusal-counts.ts';
-import type { ShownPauses } from './shown-pauses.ts';
 
 /** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
 export type CheckStatus = 'pass' | 'warn' | 'fail';
@@ -14,8 +13,8 @@ export interface HealthCheck {
   readonly name: string;
   /** A throw counts as `fail`. */
   readonly check: () => CheckStatus | Promise<CheckStatus>;
-  /** Whether a failure makes the worker unready. False for the supplier: its failures are not ours. */
-  readonly readiness: boolean;
+  /** Whether a failure makes the worker unready. Not for the supplier: its failures are not ours. */
+  readonly readiness?: boolean;
   /** What `/healthz` shows of the check besides its status. It must give nothing away; null: nothing. */
   readonly details?: () => Readonly<Record<string, unknown>> | null;
 }
@@ -32,7 +31,7 @@ interface HealthServerOptions {
   readonly version: string;
   readonly checks: readonly HealthCheck[];
   /** The paused scopes, for `/healthz`. When it throws, nothing is shown: then the check of the database fails. */
-  readonly pauses?: () => ShownPauses;
+  readonly pauses?: () => object;
   /** For `/metrics`; absent: there are none. */
   readonly metrics?: { readonly contentType: string; text(): Promise<string> };
   /** True once the worker is stopping: not ready any more, still alive. */
@@ -66,25 +65,22 @@ export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' 
   routes.get('/livez', (context) => context.json({ status: 'pass' }));
   routes.get('/readyz', async (context) => {
     if (options.draining()) return context.json({ status: 'fail', reason: 'draining' }, 503);
-    const results = await runChecks(options.checks.filter((check) => check.readiness));
+    const results = await runChecks(options.checks.filter(({ readiness }) => readiness === true));
     const failed = Object.values(results).includes('fail');
     return context.json({ status: failed ? 'fail' : 'pass' }, failed ? 503 : 200);
   });
   routes.get('/healthz', async (context) => {
     const checks = await runChecks(options.checks);
-    const status = worstOf(Object.values(checks));
-    const draining = options.draining();
-    const details = detailsOf(options.checks);
-    const shown = { ...(details === null ? {} : { details }), ...shownPauses(options.pauses) };
-    const body = { status, draining, version: options.version, checks, ...shown };
-    return context.json(body, status === 'fail' ? 503 : 200);
+    const worst = (['fail', 'warn'] as const).find((status) => Object.values(checks).includes(status));
+    // When the pauses cannot be read, the check of the database fails.
+    const shown = { ...detailsOf(options.checks), ...readable(options.pauses) };
+    const body = { status: worst ?? 'pass', draining: options.draining(), version: options.version, checks, ...shown };
+    return context.json(body, worst === 'fail' ? 503 : 200);
   });
   const { metrics } = options;
   if (metrics !== undefined) {
-    routes.get('/metrics', async (context) => {
-      const text = await metrics.text();
-      return context.body(text, 200, { 'content-type': metrics.contentType });
-    });
+    const headers = { 'content-type': metrics.contentType };
+    routes.get('/metrics', async (context) => context.body(await metrics.text(), 200, headers));
   }
   options.addMore?.(routes);
   routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
@@ -105,30 +101,19 @@ export async function runChecks(checks: readonly HealthCheck[]): Promise<Record<
   return Object.fromEntries(results);
 }
 
-function detailsOf(checks: readonly HealthCheck[]): Record<string, unknown> | null {
-  const known = checks.flatMap(({ name, details }): [string, unknown][] => {
-    try {
-      const shown = details?.() ?? null;
-      return shown === null ? [] : [[name, shown]];
-    } catch {
-      // Its check fails, too.
-      return [];
-    }
-  });
-  return known.length === 0 ? null : Object.fromEntries(known);
+/** A check whose details cannot be read fails, too. */
+function detailsOf(checks: readonly HealthCheck[]): object {
+  const known = checks.map(({ name, details }) => [name, readable(details)] as const).filter(([, shown]) => shown);
+  return known.length === 0 ? {} : { details: Object.fromEntries(known) };
 }
 
-function shownPauses(pauses: HealthServerOptions['pauses']): Partial<ShownPauses> {
+/** Null: it cannot be read, or there is nothing. */
+function readable(read: (() => object | null) | undefined): object | null {
   try {
-    return pauses?.() ?? {};
+    return read?.() ?? null;
   } catch {
-    return {};
+    return null;
   }
-}
-
-function worstOf(results: readonly CheckStatus[]): CheckStatus {
-  if (results.includes('fail')) return 'fail';
-  return results.includes('warn') ? 'warn' : 'pass';
 }
 
 /** Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be used. */

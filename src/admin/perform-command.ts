@@ -25,15 +25,6 @@ function checkKey(text: string, settings: CommandSettings): void {
   });
 }
 
-/** The present time, and the facts that decide whether an entry may be sent or looked up again. */
-function policyOf(
-  { referenceExpiryMs, lookupFamilies }: CommandSettings,
-  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId'>,
-) {
-  const at = { nowMs: clock.wallMs(), nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
-  return { ...at, referenceExpiryMs, lookupFamilies };
-}
-
 /**
  * Performs a person's command as one step of the store: in the worker, or in the command line while no worker runs.
  * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED
@@ -44,7 +35,10 @@ export async function performCommand(
   settings: CommandSettings,
   clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId' | 'sleep'>,
 ): Promise<CommandResult> {
+  const { referenceExpiryMs, lookupFamilies } = settings;
   const nowMs = clock.wallMs();
+  // The present time, and the facts that decide whether an entry may be sent or looked up again.
+  const policy = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null, referenceExpiryMs, lookupFamilies };
   switch (command.action) {
     case 'hold':
     case 'release':
@@ -54,14 +48,10 @@ export async function performCommand(
     case 'decide_change':
     case 'reorder': {
       const { reference, actor, reason, ...order } = command;
-      const done = await store.operator.actOnEntry({ reference, order, actor, reason, ...policyOf(settings, clock) });
-      return { kind: 'entry', ...done };
+      return { kind: 'entry', ...(await store.operator.actOnEntry({ reference, order, actor, reason, ...policy })) };
     }
-    case 'bulk': {
-      const { order, references, which, actor, reason } = command;
-      const request = { order, references, which, actor, reason, ...policyOf(settings, clock) };
-      return { kind: 'bulk', ...(await store.operator.actInBulk(request)) };
-    }
+    case 'bulk':
+      return { kind: 'bulk', ...(await store.operator.actInBulk({ ...command, ...policy })) };
     case 'take_flagged':
       return { kind: 'submitted', lines: [await store.operator.takeFlagged({ ...command, nowMs })] };
     case 'acknowledge':
@@ -75,32 +65,20 @@ export async function performCommand(
       return { kind: 'scope', scope: command.scope, paused: false };
     case 'rewrite_results':
       return { kind: 'results', ...(await store.operator.redeliver({ ...command, nowMs })) };
-    case 'reveal':
-    case 'seal_again':
-      return await performOnCodes(store, command, clock);
+    case 'reveal': {
+      const units = await store.codeReads.reveal({ ...command, nowMs });
+      return { kind: 'revealed', units: units.map((unit) => ({ ...unit })) };
+    }
+    case 'seal_again': {
+      const { unreadable, more } = await sealAgain(store.sealing, clock, sealedByCommand);
+      if (!more) await store.sealing.emptyLog();
+      return { kind: 'sealed', sealsWith: store.sealing.sealsWith, unreadable, more };
+    }
     case 'submit': {
-      const { lines } = command;
-      return {
-        kind: 'submitted',
-        lines: await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] }),
-      };
+      const batch = { nowMs, fileId: null, lines: command.lines, rejections: [] };
+      return { kind: 'submitted', lines: await store.intake.acceptBatch(batch) };
     }
   }
-}
-
-async function performOnCodes(
-  store: Store,
-  command: Extract<StoreCommand, { action: 'reveal' | 'seal_again' }>,
-  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'sleep'>,
-): Promise<CommandResult> {
-  if (command.action === 'reveal') {
-    const { reference, actor, reason } = command;
-    const units = await store.codeReads.reveal({ reference, actor, reason, nowMs: clock.wallMs() });
-    return { kind: 'revealed', units: units.map((unit) => ({ ...unit })) };
-  }
-  const { unreadable, more } = await sealAgain(store.sealing, clock, sealedByCommand);
-  if (!more) await store.sealing.emptyLog();
-  return { kind: 'sealed', sealsWith: store.sealing.sealsWith, unreadable, more };
 }
 
 /** The parts of a running worker that a command may concern. */
@@ -111,10 +89,7 @@ export interface CommandedWorker {
   notify(): void;
 }
 
-/**
- * Performs a person's command in the worker, which then looks for the work that it left.
- * @throws OrderSyncError as `performCommand` does
- */
+/** Performs a person's command as `performCommand` does, in the worker, which then looks for the work that it left. */
 export async function performInWorker(
   worker: CommandedWorker,
   ...[store, command, settings, clock]: Parameters<typeof performCommand>
@@ -143,6 +118,6 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
     return { action, order, ...which, references: references.length, actor, reason };
   }
   if (action === 'rewrite_results') return { action, ...command.which, actor, reason };
-  if (action === 'take_flagged') return { action, subject: command.id, actor, reason };
-  return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
+  const subject = 'scope' in command ? command.scope : 'id' in command ? command.id : command.reference;
+  return { action, subject, actor, reason };
 }

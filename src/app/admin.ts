@@ -4,7 +4,7 @@ import { startHealthServer, type HealthCheck, type HealthServer } from '../admin
 import { loggable, performInWorker } from '../admin/perform-command.ts';
 import { actionRoutes } from '../admin/actions/action-routes.ts';
 import { pageRoutes } from '../admin/pages/page-routes.ts';
-import { pausesShown } from '../admin/shown-pauses.ts';
+import { pausesShown } from '../admin/health-checks.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
 import { type CommandCalls, commandSettings, performCalls } from './commands.ts';

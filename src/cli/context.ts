@@ -1,12 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 import { SystemClock } from '../ops/system-clock.ts';
 import type { ExitCode } from './errors.ts';
-import type { TextStream } from './output.ts';
+import type { Streams } from './output.ts';
 
-/** The surroundings of a command: answers go to stdout, everything else to stderr. */
-export interface CliContext {
-  readonly stdout: TextStream;
-  readonly stderr: TextStream;
+/** The surroundings of a command. */
+export interface CliContext extends Streams {
   readonly clock: Clock;
   /** Sets another exit code than 0 without an error: a check that finds problems has done its work. */
   setExitCode(code: ExitCode): void;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
-import type { CommandResult } from '../core/operator/operator-command.ts';
+import type { ResultOf } from '../core/operator/operator-command.ts';
 import { namespaceFingerprint } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/wall-clock.ts';
@@ -23,7 +23,7 @@ export interface Finding {
   readonly next: string | null;
 }
 
-type ApiResult = Extract<CommandResult, { kind: 'api' }>;
+type ApiResult = ResultOf<'api'>;
 
 const mebibyte = 1024 * 1024;
 /** With less a busy worker soon stops. */

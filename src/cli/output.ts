@@ -6,14 +6,30 @@ export interface TextStream {
   write(text: string): unknown;
 }
 
+/** Answers go to stdout, everything else to stderr. */
+export interface Streams {
+  readonly stdout: TextStream;
+  readonly stderr: TextStream;
+}
+
+/** The options of a command that say in which form it prints. */
+interface AnswerForm {
+  readonly json?: boolean | undefined;
+}
+
 /** Writes the answer of a command: one line of JSON, or text for people. */
-export function writeAnswer(stdout: TextStream, isJson: boolean | undefined, json: unknown, text: string): void {
+export function writeAnswer({ stdout }: Streams, { json: isJson }: AnswerForm, json: unknown, text: string): void {
   stdout.write(isJson === true ? `${JSON.stringify(json)}\n` : text);
 }
 
+/** Writes lines for people beside the answer; where JSON was asked for, the answer has it. */
+export function writeNotes({ stderr }: Streams, { json }: AnswerForm, notes: readonly string[]): void {
+  if (json !== true) stderr.write(plainLines(notes));
+}
+
 /** Writes one line about long work to stderr, where it is a terminal: silence would look like a fault. */
-export function sayWhatTakesLong(stderr: TextStream, isJson: boolean | undefined, text: string): void {
-  if (stderr.isTTY === true && isJson !== true) stderr.write(`${text}\n`);
+export function sayWhatTakesLong(streams: Streams, form: AnswerForm, text: string): void {
+  if (streams.stderr.isTTY === true) writeNotes(streams, form, [text]);
 }
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

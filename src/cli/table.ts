@@ -8,7 +8,6 @@ const gap = 2;
 const narrowest = 8;
 /** Columns with what a person copies into another command: they stay whole. */
 const copied: ReadonlySet<string> = new Set(['ID', 'REFERENCE']);
-
 const usualColumns = 80;
 
 /** How many characters a line of the terminal may have; null: any number, because a program or a file reads it. */
@@ -17,42 +16,37 @@ export function columnsOf({ stdout }: Pick<CliContext, 'stdout'>): number | null
 }
 
 /**
- * A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends. On a terminal it is as wide as
- * the terminal at most: the widest columns get narrower, and their text continues below.
+ * A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends, and nothing at all without
+ * rows. On a terminal it is as wide as the terminal at most: the widest columns get narrower, and their text continues below.
  */
 export function renderTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
   columns: number | null = null,
 ): string {
+  if (rows.length === 0) return '';
   const cells = rows.map((row) => row.map(plainText));
-  const natural = header.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)));
-  const widths = columns === null ? natural : fit(header, natural, columns);
-  const lines = (row: readonly string[]): string[] => {
+  const widths = header.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)));
+  if (columns !== null) fit(header, widths, columns);
+  const lines = [header, ...cells].flatMap((row) => {
     const wrapped = row.map((cell, column) => wrap(cell, widths[column] ?? cell.length));
-    const height = Math.max(1, ...wrapped.map((cell) => cell.length));
-    return Array.from({ length: height }, (_, index) => {
-      const line = wrapped.map((cell, column) => (cell[index] ?? '').padEnd(widths[column] ?? 0));
-      return `${line.join(' '.repeat(gap)).trimEnd()}\n`;
-    });
-  };
-  return [header, ...cells].flatMap(lines).join('');
+    const height = Math.max(...wrapped.map((cell) => cell.length));
+    return Array.from({ length: height }, (_, index) =>
+      wrapped.map((cell, column) => (cell[index] ?? '').padEnd(widths[column] ?? 0)).join(' '.repeat(gap)),
+    );
+  });
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** The widths at which the table fits: the widest columns that need not stay whole share what is left. */
-function fit(header: readonly string[], natural: readonly number[], columns: number): readonly number[] {
-  const widths = [...natural];
-  let over = widths.reduce((sum, width) => sum + width, 0) + gap * (widths.length - 1) - columns;
-  while (over > 0) {
-    const narrower = widths
-      .map((width, column) => ({ width, column }))
-      .filter(({ width, column }) => width > narrowest && !copied.has(header[column] ?? ''));
-    const [widest] = narrower.toSorted((a, b) => b.width - a.width || b.column - a.column);
-    if (widest === undefined) break;
-    widths[widest.column] = widest.width - 1;
-    over -= 1;
+/** Narrows the widest columns that need not stay whole, until the table fits. */
+function fit(header: readonly string[], widths: number[], columns: number): void {
+  const isCopied = header.map((name) => copied.has(name));
+  const over = widths.reduce((sum, width) => sum + width, gap * (widths.length - 1)) - columns;
+  for (let left = over; left > 0; left -= 1) {
+    const widest = Math.max(...widths.filter((_, column) => isCopied[column] === false));
+    if (widest <= narrowest) return;
+    widths[widths.findLastIndex((width, column) => width === widest && isCopied[column] === false)] = widest - 1;
   }
-  return widths;
 }
 
 /** The text in lines of this width, broken between words, or within one that is longer. */
@@ -79,14 +73,20 @@ export function attentionTable(rows: readonly Attention[], columns: number | nul
 
 function attentionRow({ kind, id, since, scope, source, orderId, lineId, code, message }: Attention): string[] {
   const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
-  const happened = [code, message].filter((it) => it !== null && it !== '').join(': ');
-  return [kind, id, shortTime(since), scope ?? concerns, happened];
+  return [kind, id, shortTime(since), scope ?? concerns, [code, message].filter(Boolean).join(': ')];
 }
+
+/** `2 rejected, 1 pause`. */
+export const countsText = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ');
+
+export const totalOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** `3 need attention: 2 rejected, 1 pause`; nothing when there are none. */
 export function attentionTotal(counts: AttentionCounts): string {
-  const kinds = Object.entries(counts);
-  const total = kinds.reduce((sum, [, count]) => sum + count, 0);
-  if (total === 0) return '';
-  return `${total} need attention: ${kinds.map(([kind, count]) => `${count} ${kind}`).join(', ')}\n`;
+  const total = totalOf(counts);
+  return total === 0 ? '' : `${total} need attention: ${countsText(counts)}\n`;
 }

@@ -39,14 +39,32 @@ export function cliActor(): string {
 /** A running worker is found by the folder of its outbox. */
 type WorkerPlace = Pick<Config, 'dataDir'>;
 
+type SentCommand = Exclude<OperatorCommand, ExplainCommand>;
+
 /**
  * Has a command performed: by the running worker, which is the only writer of its outbox, or, when the lock proves that
  * no worker runs, by this process.
+ * @param kind of the result that the command has
  * @throws OrderSyncError when the command is refused; UNREACHABLE when a worker holds the outbox and does not answer
  */
-export async function sendCommand(
+export async function sendCommand<Kind extends CommandResult['kind']>(
   config: Config,
-  command: Exclude<OperatorCommand, ExplainCommand>,
+  command: SentCommand,
+  kind: Kind,
+  context: CliContext,
+): Promise<OfKind<Kind>> {
+  const result = await performAnywhere(config, command, context);
+  if (isOfKind(result, kind)) return result;
+  throw new OrderSyncError('INVARIANT', 'The worker answered another command');
+}
+
+type OfKind<Kind> = Extract<CommandResult, { kind: Kind }>;
+
+const isOfKind = <Kind>(result: CommandResult, kind: Kind): result is OfKind<Kind> => result.kind === kind;
+
+async function performAnywhere(
+  config: Config,
+  command: SentCommand,
   { clock, stderr }: CliContext,
 ): Promise<CommandResult> {
   for (let tries = 1; ; tries += 1) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { healthRoutes } from '../../src/admin/health-server.ts';
-import { pausesShown } from '../../src/admin/shown-pauses.ts';
+import { pausesShown } from '../../src/admin/health-checks.ts';
 import type { PauseEffect } from '../../src/store/read/pause-effects.ts';
 import { HandClock } from '../support/hand-clock.ts';
 

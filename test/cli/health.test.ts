@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startHealthServer, type CheckStatus } from '../../src/admin/health-server.ts';
-import type { ShownPauses } from '../../src/admin/shown-pauses.ts';
+import type { ShownPauses } from '../../src/admin/health-checks.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { writeRunFile } from '../../src/ops/run-file.ts';
 import { installation, runProgram, sandboxConfig } from './installation.ts';

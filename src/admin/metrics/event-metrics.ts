@@ -1,13 +1,13 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import { outcomeRows } from '../../core/answers/outcome.ts';
 import { finalStates, isFinal, type EntryState } from '../../core/entry/states.ts';
-import { operations, type Family, type Operation, familyOf } from '../../core/order/purchase.ts';
+import { operations, type Operation, familyOf } from '../../core/order/purchase.ts';
 import { codeLabel, oneOf, other } from './metric-labels.ts';
 
 /** How one call to the API ended. */
 export interface EndedAttempt {
   readonly operation: Operation;
-  readonly purpose: 'submit' | 'lookup';
+  readonly purpose: (typeof purposes)[number];
   /** A row of the decision table. */
   readonly outcome: string;
   /** The code of the API's error; null: none. */
@@ -19,14 +19,33 @@ export interface EndedAttempt {
 }
 
 /** How one delivery of a result ended. */
-export type DeliveryEnd = 'delivered' | 'failed' | 'given_up';
+export type DeliveryEnd = (typeof deliveryEnds)[number];
 
 const purposes = ['submit', 'lookup'] as const;
-const families: readonly Family[] = ['gift_card', 'esim'];
+const families = ['gift_card', 'esim'] as const;
 const fileOutcomes = ['ingested', 'rejected', 'changed', 'interrupted'] as const;
-const deliveryEnds: readonly DeliveryEnd[] = ['delivered', 'failed', 'given_up'];
+const deliveryEnds = ['delivered', 'failed', 'given_up'] as const;
 /** Up to the longest deadline of a call, in seconds. */
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
+
+const counters = {
+  lines_accepted: ['Order lines that were accepted for the first time, by source.', 'source'],
+  order_files: ['Order files that were read to their end, by outcome.', 'outcome'],
+  attempts: [
+    'Calls to the API that were made for an entry, by outcome and by the code of the API.',
+    'operation',
+    'purpose',
+    'outcome',
+    'code',
+  ],
+  entries_settled: ['Entries that a call to the API brought to a final state.', 'family', 'state'],
+  results_written: [
+    'Deliveries of results, by sink and outcome; a delivery that failed is tried again.',
+    'sink',
+    'outcome',
+  ],
+} as const;
+type CounterName = keyof typeof counters;
 
 /**
  * Counts what the parts of the worker report while it runs. `app` gives its methods to them. A label has only values of a
@@ -34,96 +53,72 @@ const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
  */
 export class EventMetrics {
   readonly #sources: () => readonly string[];
-  readonly #lines: Counter<'source'>;
-  readonly #files: Counter<'outcome'>;
-  readonly #attempts: Counter<'operation' | 'purpose' | 'outcome' | 'code'>;
+  readonly #counters: ReadonlyMap<string, Counter<string>>;
   readonly #durations: Histogram<'operation' | 'purpose'>;
-  readonly #settled: Counter<'family' | 'state'>;
-  readonly #results: Counter<'sink' | 'outcome'>;
 
   /** @param sources the sources that are configured; lines of all others are counted together */
   constructor(registry: Registry, sources: () => readonly string[]) {
     this.#sources = sources;
-    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> =>
-      new Counter({ name: `order_sync_${name}_total`, help, labelNames, registers: [registry] });
-    this.#lines = counter('lines_accepted', 'Order lines that were accepted for the first time, by source.', 'source');
-    this.#files = counter('order_files', 'Order files that were read to their end, by outcome.', 'outcome');
-    this.#attempts = counter(
-      'attempts',
-      'Calls to the API that were made for an entry, by outcome and by the code of the API.',
-      'operation',
-      'purpose',
-      'outcome',
-      'code',
+    const registers = [registry];
+    this.#counters = new Map(
+      Object.entries(counters).map(([key, [help, ...labelNames]]) => {
+        return [key, new Counter({ name: `order_sync_${key}_total`, help, labelNames, registers })];
+      }),
     );
     this.#durations = new Histogram({
       name: 'order_sync_attempt_duration_seconds',
       help: 'How long calls to the API took, from their start to their end.',
       labelNames: ['operation', 'purpose'],
       buckets: durationBuckets,
-      registers: [registry],
+      registers,
     });
-    this.#settled = counter(
-      'entries_settled',
-      'Entries that a call to the API brought to a final state.',
-      'family',
-      'state',
-    );
-    this.#results = counter(
-      'results_written',
-      'Deliveries of results, by sink and outcome; a delivery that failed is tried again.',
-      'sink',
-      'outcome',
-    );
     this.#startAtZero();
   }
 
   /** @param lines how many, by source */
   linesAccepted(lines: ReadonlyMap<string, number>): void {
-    count(() => {
-      for (const [source, added] of lines) this.#lines.inc({ source: oneOf(this.#sources(), source) }, added);
-    });
+    for (const [source, added] of lines)
+      this.#count('lines_accepted', { source: oneOf(this.#sources(), source) }, added);
   }
 
   fileEnded(outcome: (typeof fileOutcomes)[number]): void {
-    count(() => this.#files.inc({ outcome }));
+    this.#count('order_files', { outcome });
   }
 
   attemptEnded({ operation, purpose, outcome, code, durationMs, state }: EndedAttempt): void {
-    count(() => {
-      this.#attempts.inc({ operation, purpose, outcome: oneOf(outcomeRows, outcome), code: codeLabel(code) });
-      this.#durations.observe({ operation, purpose }, durationMs / 1000);
-      if (isFinal(state)) this.#settled.inc({ family: familyOf(operation), state });
-    });
+    this.#count('attempts', { operation, purpose, outcome: oneOf(outcomeRows, outcome), code: codeLabel(code) });
+    // The library throws for a value that is no number.
+    if (Number.isFinite(durationMs)) this.#durations.observe({ operation, purpose }, durationMs / 1000);
+    if (isFinal(state)) this.#count('entries_settled', { family: familyOf(operation), state });
   }
 
   /** @param sink a configured one */
   deliveryEnded(sink: string, outcome: DeliveryEnd): void {
-    count(() => this.#results.inc({ sink, outcome }));
+    this.#count('results_written', { sink, outcome });
   }
 
   /** Counts of a sink begin with zero when it is configured: the first failure is an increase then. */
   knowSinks(sinks: readonly string[]): void {
-    for (const sink of sinks) for (const outcome of deliveryEnds) this.#results.inc({ sink, outcome }, 0);
+    for (const sink of sinks) for (const outcome of deliveryEnds) this.#count('results_written', { sink, outcome }, 0);
+  }
+
+  #count(name: CounterName, labels: Readonly<Record<string, string>>, by = 1): void {
+    try {
+      this.#counters.get(name)?.inc(labels, by);
+    } catch {
+      // The counted work must not stop because the library throws.
+    }
   }
 
   #startAtZero(): void {
-    for (const source of [...this.#sources(), other]) this.#lines.inc({ source }, 0);
-    for (const outcome of fileOutcomes) this.#files.inc({ outcome }, 0);
+    for (const source of [...this.#sources(), other]) this.#count('lines_accepted', { source }, 0);
+    for (const outcome of fileOutcomes) this.#count('order_files', { outcome }, 0);
     for (const operation of operations)
       for (const purpose of purposes) {
-        this.#attempts.inc({ operation, purpose, outcome: 'accepted', code: 'none' }, 0);
+        this.#count('attempts', { operation, purpose, outcome: 'accepted', code: 'none' }, 0);
         this.#durations.zero({ operation, purpose });
       }
-    for (const family of families) for (const state of finalStates) this.#settled.inc({ family, state }, 0);
-  }
-}
-
-/** The library throws for a value that is no number. The counted work must not stop because of that. */
-function count(step: () => void): void {
-  try {
-    step();
-  } catch {
-    // Not counted.
+    for (const family of families)
+      for (const state of finalStates) this.#count('entries_settled', { family, state }, 0);
   }
 }

@@ -9,31 +9,18 @@ import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } f
 /** So many rows of the attention list, and so many results of each sink, are counted: the worker does nothing else meanwhile. */
 const mostCounted = 10_000;
 
-interface LimitUsage {
-  readonly used: number;
-  readonly capacity: number;
-  readonly freeInMs: number;
-}
+type LimitUsage = Readonly<Record<'used' | 'capacity' | 'freeInMs', number>>;
 
 /** Where the values come from at each scrape. Times are in ms. */
 export interface GaugeSources {
   readonly read: Pick<OutboxReader, 'counts' | 'backlog' | 'attentionCounts' | 'dueResults' | 'sinkPauses'>;
   readonly pauses: () => Promise<readonly { readonly scope: string; readonly reason: string }[]>;
   readonly checks: () => Promise<Readonly<Record<string, CheckStatus>>>;
-  readonly budget: () => readonly {
-    readonly keyName: string;
-    readonly orders: LimitUsage;
-    readonly requests: LimitUsage;
-    readonly backOffMs: number;
-    readonly rateLimited: number;
-  }[];
+  readonly budget: () => readonly Readonly<
+    { keyName: string; orders: LimitUsage; requests: LimitUsage } & Record<'backOffMs' | 'rateLimited', number>
+  >[];
   readonly sinks: () => readonly string[];
-  readonly disk: () => Promise<{
-    readonly databaseBytes: number;
-    readonly walBytes: number;
-    readonly freeBytes: number;
-    readonly minFreeBytes: number;
-  }>;
+  readonly disk: () => Promise<Readonly<Record<'databaseBytes' | 'walBytes' | 'freeBytes' | 'minFreeBytes', number>>>;
   /** How far this machine's clock is ahead of the API's; null: not known. */
   readonly clockAheadMs: () => number | null;
   /** Callers that were refused before they were known, by listener and reason. */

@@ -4,7 +4,7 @@ import { largestPage } from '../../store/read/page.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { timeOf, wholeNumber } from '../option-values.ts';
-import { jsonFields, writeAnswer } from '../output.ts';
+import { jsonFields, writeAnswer, writeNotes } from '../output.ts';
 import { renderTable } from '../table.ts';
 
 interface AuditOptions extends ConfigOptions {
@@ -26,12 +26,11 @@ export function addAudit(program: Command, context: CliContext): void {
     withReader(options, (reader) => {
       const { subject, limit } = options;
       const { rows, next } = reader.auditLog({ subject, sinceMs: timeOf('--since', options.since) }, { limit });
-      if (!options.json && rows.length === 0) context.stderr.write('Nothing was decided that fits.\n');
-      if (!options.json && next !== null) context.stderr.write('There are more: see --limit\n');
+      if (rows.length === 0) writeNotes(context, options, ['Nothing was decided that fits.']);
+      if (next !== null) writeNotes(context, options, ['There are more: see --limit']);
       const header = ['AT', 'ACTOR', 'ACTION', 'SUBJECT', 'REASON'];
       const cells = rows.map((row) => [shortTime(row.at), row.actor, row.action, row.subject, row.reason]);
-      const text = rows.length === 0 ? '' : renderTable(header, cells);
-      writeAnswer(context.stdout, options.json, { audit: rows.map(jsonFields), more: next !== null }, text);
+      writeAnswer(context, options, { audit: rows.map(jsonFields), more: next !== null }, renderTable(header, cells));
     }),
   );
 }

@@ -3,7 +3,7 @@ import type { ConfigValue } from '../../config/config.ts';
 import { checkedConfigFrom, checkInstallation, checkSkuMaps } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { writeAnswer } from '../output.ts';
+import { writeAnswer, writeNotes } from '../output.ts';
 import { renderTable } from '../table.ts';
 
 export function addCheckConfig(program: Command, context: CliContext): void {
@@ -18,10 +18,14 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     checkSkuMaps(loaded);
     checkInstallation(loaded);
     const { file, warnings, values } = loaded;
-    if (!options.json) for (const warning of warnings) context.stderr.write(`warning: ${warning}\n`);
+    writeNotes(
+      context,
+      options,
+      warnings.map((warning) => `warning: ${warning}`),
+    );
     const table = options.explain ? renderTable(['KEY', 'VALUE', 'SOURCE'], values.map(valueRow)) : '';
     const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };
-    writeAnswer(context.stdout, options.json, report, `${table}${file} is valid\n`);
+    writeAnswer(context, options, report, `${table}${file} is valid\n`);
   });
 }
 

@@ -22,7 +22,7 @@ export function addDb(program: Command, context: CliContext): void {
     .description('read the whole database and report whether it is sound; also while a worker runs');
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
     const path = await databasePathOf(options);
-    sayWhatTakesLong(context.stderr, options.json, 'reading the whole database');
+    sayWhatTakesLong(context, options, 'reading the whole database');
     const found = await runUpkeep('check', [path], unending());
     const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = found;
     const sound = problems.length === 0;
@@ -30,7 +30,7 @@ export function addDb(program: Command, context: CliContext): void {
     const report = { path, sound, problems, schema, newest_schema: newestSchema, sqlite, upstream };
     const state = sound ? 'sound' : `${problems.length} problems`;
     const head = `${path}: ${state}, schema ${schema} of ${newestSchema}, upstream ${upstream ?? 'none'}, SQLite ${sqlite}`;
-    writeAnswer(context.stdout, options.json, report, plainLines([head, ...problems]));
+    writeAnswer(context, options, report, plainLines([head, ...problems]));
   });
   const backup = db
     .command('backup')
@@ -38,10 +38,10 @@ export function addDb(program: Command, context: CliContext): void {
   addAnswerOptions(backup).action(async (options: ConfigOptions) => {
     const { databasePath, backup: settings } = (await configWithoutSecrets(options)).config;
     const at = isoTime(context.clock.wallMs());
-    sayWhatTakesLong(context.stderr, options.json, 'copying the database, and checking the copy');
+    sayWhatTakesLong(context, options, 'copying the database, and checking the copy');
     const { file, removed } = await runUpkeep('backup', [databasePath, { ...settings, at }], unending());
     const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];
-    writeAnswer(context.stdout, options.json, { file, removed }, plainLines(text));
+    writeAnswer(context, options, { file, removed }, plainLines(text));
   });
   const restore = db
     .command('restore')
@@ -57,7 +57,7 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
   const { config } = await configFrom(options);
   const at = isoTime(context.clock.wallMs());
   const path = config.databasePath;
-  sayWhatTakesLong(context.stderr, options.json, 'copying the backup, and checking the copy');
+  sayWhatTakesLong(context, options, 'copying the backup, and checking the copy');
   const { upstream } = config.wholesale;
   const replaced = await runUpkeep('restore', [path, { from: resolve(file), at, upstream }], unending());
   await makeOutbox(config, context, cliActor());
@@ -66,7 +66,7 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
     ...(replaced === null ? [] : [`the database before is in ${replaced}`]),
     'orders that are here, and those that come in within 7 days, are looked up before they are sent',
   ];
-  writeAnswer(context.stdout, options.json, { restored: config.databasePath, replaced }, plainLines(text));
+  writeAnswer(context, options, { restored: config.databasePath, replaced }, plainLines(text));
 }
 
 /** The user ends these commands by a signal, which also ends the process that works. */

@@ -40,9 +40,8 @@ export function addDemo(program: Command, context: CliContext): void {
 async function runDemo(config: Config, options: DemoOptions, context: CliContext): Promise<void> {
   if (config.wholesale.environment !== 'sandbox') {
     const message = 'The demo runs against its own sandbox only, but this config is for production';
-    throw new OrderSyncError('REFUSED', message, {
-      hint: 'run the worker with `order-sync run`, or the demo without --config',
-    });
+    const hint = 'run the worker with `order-sync run`, or the demo without --config';
+    throw new OrderSyncError('REFUSED', message, { hint });
   }
   const logger = loggerFor(config, context.stdout);
   const isFirstStart = !existsSync(config.databasePath);
@@ -55,7 +54,7 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
     await buyDemoEsims(demoConfig, context.clock);
     const dropped = isFirstStart && options.samples ? await dropSamples(config.intake.folder.inbox) : [];
     const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'stop' | 'keep running'> => {
-      context.stderr.write(banner({ config, sandboxUrl: sandbox.url, ...worker, dropped }));
+      context.stderr.write(banner(config, sandbox.url, worker, dropped.length));
       if (dropped.length === 0 && options.once !== true) return 'keep running';
       await allDone(worker, config, context, stop);
       if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));
@@ -101,18 +100,10 @@ async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> 
   const [key] = wholesale.keys;
   if (key === undefined) return;
   const client = createWholesaleClient({ baseUrl: wholesale.baseUrl, wire: readWire(wholesale.wire), clock });
-  const order = {
-    operation: 'esim_order',
-    reference: 'demo-esims-of-last-week',
-    variant: null,
-    plan: 'test-plan-fixed',
-    iccid: null,
-    quantity: 2,
-    days: null,
-    currency: 'USD',
-  } as const;
+  const operation = 'esim_order';
+  const what = { variant: null, plan: 'test-plan-fixed', iccid: null, quantity: 2, days: null, currency: 'USD' };
+  const order = { operation, reference: 'demo-esims-of-last-week', ...what } as const;
   try {
-    const { operation } = order;
     const outcome = await client.submit({ ...client.render(order), operation, keyValue: key.value, expect: order });
     if (outcome.row !== 'accepted' && outcome.row !== 'rate_limited') {
       throw new OrderSyncError('UNREACHABLE', `The embedded sandbox does not sell: ${outcome.message}`, {
@@ -139,28 +130,23 @@ async function allDone(worker: RunningWorker, config: Config, context: CliContex
 const shortPath = (path: string): string => relative('.', path) || '.';
 
 /** The first lines for a person: this is the sandbox, where things are, what to try next. */
-function banner(demo: {
-  config: Config;
-  sandboxUrl: string;
-  adminAddress: string;
-  webhookAddress: string | null;
-  dropped: readonly string[];
-}): string {
-  const { folder } = demo.config.intake;
+function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropped: number): string {
+  const { adminAddress, webhookAddress } = worker;
+  const { folder } = config.intake;
   const samples = shortPath(samplesFolder);
   return [
     '',
     '  order-sync DEMO: this is the SANDBOX. Nothing here costs money, and no code can be used.',
     '',
     `  inbox     ${shortPath(folder.inbox)}/      drop .json, .ndjson or .csv order files here`,
-    `  results   ${shortPath(demo.config.results.folder)}/    one file for each order`,
+    `  results   ${shortPath(config.results.folder)}/    one file for each order`,
     `  rejected  ${shortPath(folder.rejected)}/   files that could not be used, and why`,
-    `  sandbox   ${demo.sandboxUrl}   the API itself`,
-    `  pages     http://${demo.adminAddress}/      what needs you, every order, the budget`,
-    ...(demo.webhookAddress === null ? [] : [`  orders    http://${demo.webhookAddress}/docs   over HTTP`]),
+    `  sandbox   ${sandboxUrl}   the API itself`,
+    `  pages     http://${adminAddress}/      what needs you, every order, the budget`,
+    ...(webhookAddress === null ? [] : [`  orders    http://${webhookAddress}/docs   over HTTP`]),
     '',
-    demo.dropped.length > 0
-      ? `  The ${demo.dropped.length} samples of ${samples}/ were dropped into the inbox for you.`
+    dropped > 0
+      ? `  The ${dropped} samples of ${samples}/ were dropped into the inbox for you.`
       : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
     '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',
     '  Ctrl-C ends it; the next start continues with open orders.',
@@ -171,22 +157,10 @@ function banner(demo: {
 
 /** Every order with its states, once all of them are done. */
 function summary(read: OutboxReader, config: Config): string {
-  const orders = read.listOrders({ limit: 50 }).toReversed();
-  const lines = orders.map((order) => {
+  const lines = read.listOrders({ limit: 50 }).map((order) => {
     return `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) + stateCounts(order).join(', ');
   });
-  const notes = read.attention(20).map(({ kind, orderId, code, message }) => {
-    const parts = [orderId, code, message].filter((part) => part !== null).join(', ');
-    return `  ${kind}: ${plainText(parts)}`.slice(0, 200);
-  });
-  return [
-    '',
-    '  Every order is done:',
-    ...lines,
-    ...(notes.length > 0 ? ['', '  Needs review:', ...notes] : []),
-    '',
-    `  The results are in ${shortPath(config.results.folder)}/`,
-    '',
-    '',
-  ].join('\n');
+  const results = `  The results are in ${shortPath(config.results.folder)}/`;
+  const attention = '  What needs review:  npx order-sync orders list --attention --config config/sandbox.yaml';
+  return ['', '  Every order is done:', ...lines.toReversed(), '', results, attention, '', ''].join('\n');
 }

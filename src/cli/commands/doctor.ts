@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Config, LoadedConfig } from '../../config/config.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
 import { checkedConfigFrom, checkSkuMaps } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
@@ -31,16 +30,11 @@ export function addDoctor(program: Command, context: CliContext): void {
     .command('doctor')
     .description('check everything that an order needs, while a worker runs or not; buys nothing');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
-    sayWhatTakesLong(context.stderr, options.json, 'calls to the API wait for their turn in the budget');
+    sayWhatTakesLong(context, options, 'calls to the API wait for their turn in the budget');
     const findings = await examine(options, context);
     const isHealthy = findings.every(({ status }) => status !== 'fail');
     if (!isHealthy) context.setExitCode(exitCodes.problemsFound);
-    writeAnswer(
-      context.stdout,
-      options.json,
-      { healthy: isHealthy, checks: findings },
-      plainLines(findings.flatMap(asText)),
-    );
+    writeAnswer(context, options, { healthy: isHealthy, checks: findings }, plainLines(findings.flatMap(asText)));
   });
 }
 
@@ -92,8 +86,8 @@ async function apiFindings(config: Config, context: CliContext): Promise<readonl
   const keys = config.wholesale.keys.map(({ name }) => name);
   const found: Finding[] = [];
   const api = await finding('api', async () => {
-    const result = await sendCommand(config, { action: 'check_api', keys, withinMs: slotsWithinMs }, context);
-    if (result.kind !== 'api') throw new OrderSyncError('INVARIANT', 'The worker answered another command');
+    const command = { action: 'check_api', keys, withinMs: slotsWithinMs } as const;
+    const result = await sendCommand(config, command, 'api', context);
     found.push(...keyFindings(result), checkClock(result));
     return { check: 'api', status: 'pass', message: config.wholesale.baseUrl, next: null };
   });

@@ -40,7 +40,7 @@ export function addHealth(program: Command, context: CliContext): void {
     const reasons = options.strict === true ? healthReasons(body) : [];
     const lines = [body.status, ...checks, ...pausesOf(body), ...reasons];
     const answer = reasons.length === 0 ? body : { ...body, reasons };
-    writeAnswer(context.stdout, options.json, answer, plainLines(lines));
+    writeAnswer(context, options, answer, plainLines(lines));
   });
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { previewBulk, runBulk, type BulkPreview } from '../../admin/bulk-run.ts';
+import { previewBulk, runBulk, statesOf, type BulkPreview } from '../../admin/bulk-run.ts';
 import { mostInRun, statesFor, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -7,7 +7,8 @@ import type { BulkResult } from '../../store/operator/entry-command.ts';
 import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
-import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
+import { plainLines, sayWhatTakesLong, writeAnswer, writeNotes } from '../output.ts';
+import { countsText } from '../table.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 /** The options by which a command names many entries instead of one. */
@@ -39,13 +40,9 @@ export function addBulkOptions(command: Command, action: BulkAction): Command {
 export function isBulk(reference: string | undefined, { state, source, code }: BulkOptions): boolean {
   const isFiltered = [state, source, code].some((it) => it !== undefined);
   if ((reference !== undefined) !== isFiltered) return isFiltered;
-  throw new OrderSyncError(
-    'USAGE',
-    'Name the entry by its reference, or many entries by --state, --source and --code',
-    {
-      hint: '`order-sync queue status` shows what needs review',
-    },
-  );
+  throw new OrderSyncError('USAGE', 'Name an entry by its reference, or many by --state, --source and --code', {
+    hint: '`order-sync queue status` shows what needs review',
+  });
 }
 
 /** The reason of a command; a preview needs none. */
@@ -67,28 +64,25 @@ export async function actOnMany(order: BulkAction, options: BulkOptions, context
   if (options.yes !== true || options.dryRun === true) return showPreview(order, preview, options, context);
   const { config } = await configFrom(options);
   const { references } = preview;
-  sayWhatTakesLong(context.stderr, options.json, `${references.length} entries`);
+  sayWhatTakesLong(context, options, `${references.length} entries`);
   const { changed, refused } = await runBulk({ order, which, actor: cliActor(), reason }, references, (command) =>
-    sendCommand(config, command, context),
+    sendCommand(config, command, 'bulk', context),
   );
   showResult(order, { changed, refused }, preview, options, context);
 }
 
 function showPreview(order: BulkAction, preview: BulkPreview, options: BulkOptions, context: CliContext): void {
-  const { found, matched, references } = preview;
-  const states = Object.fromEntries(found.map(({ state, count }) => [state, count]));
-  const kinds = found.map(({ state, count }) => `${count} ${state}`).join(', ');
+  const { matched, references } = preview;
+  const states = statesOf(preview);
   const first = references.slice(0, shown);
   const lines = [
     matched === 0
       ? 'no entries fit'
-      : `${matched} entries fit (${kinds}) and would be ${participles[order]}; do it with --yes`,
+      : `${matched} entries fit (${countsText(states)}) and would be ${participles[order]}; do it with --yes`,
     ...(matched > mostInRun ? [`one run takes ${mostInRun} of them: repeat it for the others`] : []),
-    ...(first.length === 0
-      ? []
-      : [`The first ${first.length} of them:`, ...first.map((reference) => `  ${reference}`)]),
+    ...(matched === 0 ? [] : [`The first ${first.length} of them:`, ...first.map((reference) => `  ${reference}`)]),
   ];
-  writeAnswer(context.stdout, options.json, { action: order, matched, states, first }, plainLines(lines));
+  writeAnswer(context, options, { action: order, matched, states, first }, plainLines(lines));
 }
 
 function showResult(
@@ -100,10 +94,8 @@ function showResult(
 ): void {
   if (refused.length > 0) context.setExitCode(exitCodes.refused);
   const left = Math.max(0, matched - changed.length - refused.length);
-  if (!options.json) {
-    context.stderr.write(plainLines(refused.map(({ message, hint }) => `refused: ${message}; ${hint}`)));
-    if (left > 0) context.stderr.write(`${left} are left: repeat the command for them\n`);
-  }
+  const notes = refused.map(({ message, hint }) => `refused: ${message}; ${hint}`);
+  writeNotes(context, options, [...notes, ...(left > 0 ? [`${left} are left: repeat the command for them`] : [])]);
   const text = `${changed.length} of ${matched} are ${participles[order]}\n`;
-  writeAnswer(context.stdout, options.json, { action: order, matched, changed, refused, left }, text);
+  writeAnswer(context, options, { action: order, matched, changed, refused, left }, text);
 }

@@ -1,16 +1,16 @@
+import { Buffer, isUtf8 } from 'node:buffer';
 import { Argument, type Command, Option } from 'commander';
-import { bulkActions, type StoreCommand } from '../../core/operator/operator-command.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { resolutions, type Resolution } from '../../core/operator/operator-command.ts';
+import { bulkActions, resolutions, type Resolution, type StoreCommand } from '../../core/operator/operator-command.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { readInput } from '../input.ts';
 import { writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { actOnMany, addBulkOptions, isBulk, reasonOf, type BulkOptions } from './orders-bulk.ts';
-import { createReadStream } from 'node:fs';
 
 interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
@@ -90,10 +90,15 @@ function addResolve(orders: Command, context: CliContext): void {
   });
 }
 
+const mostBytes = 512 * 1024;
+
 /** Read from a file or standard input, because every user of the machine can see the arguments of a command. */
-async function unitsOf({ units }: ResolveOptions): Promise<Unit[] | undefined> {
-  if (units === undefined) return undefined;
-  return units === false ? [] : [...readEnteredUnits(await readShortText(units))];
+async function unitsOf({ units: file }: ResolveOptions): Promise<Unit[] | undefined> {
+  if (file === undefined || file === false) return file === false ? [] : undefined;
+  const tooLarge = (): Error => new OrderSyncError('USAGE', `${file} has more than ${mostBytes} bytes`);
+  const bytes = Buffer.concat(await readInput(file, mostBytes, tooLarge));
+  if (!isUtf8(bytes)) throw new OrderSyncError('USAGE', `${file} is not text in UTF-8`);
+  return [...readEnteredUnits(new TextDecoder().decode(bytes))];
 }
 
 function checkedIccid(text: string): string {
@@ -126,37 +131,10 @@ function addReorder(orders: Command, context: CliContext): void {
 }
 
 async function decide(command: StoreCommand, options: ConfigOptions, context: CliContext): Promise<void> {
-  const result = await sendCommand((await configFrom(options)).config, command, context);
-  if (result.kind !== 'entry') return;
-  const { reference, before, after, newReference } = result;
+  const { config } = await configFrom(options);
+  const { reference, before, after, newReference } = await sendCommand(config, command, 'entry', context);
   const change =
     before === after ? `${reference} stays ${after}, and is due now` : `${reference}: ${before} -> ${after}`;
   const text = newReference === null ? change : `${reference} is ordered again as ${newReference}`;
-  writeAnswer(context.stdout, options.json, { reference, before, after, new_reference: newReference }, `${text}\n`);
-}
-
-const mostBytes = 512 * 1024;
-
-/**
- * The text of a short file, or of standard input where the name is `-`.
- * @throws OrderSyncError NOT_FOUND; USAGE for more than 512 KiB, and for what is not UTF-8
- */
-async function readShortText(file: string): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    const content: AsyncIterable<Uint8Array> = file === '-' ? process.stdin : createReadStream(file);
-    for await (const piece of content) {
-      pieces.push(piece);
-      bytes += piece.byteLength;
-      if (bytes > mostBytes) throw new OrderSyncError('USAGE', `${file} has more than ${mostBytes} bytes`);
-    }
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
-  } catch (error) {
-    if (error instanceof TypeError) throw new OrderSyncError('USAGE', `${file} is not text in UTF-8`);
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      throw new OrderSyncError('NOT_FOUND', `There is no file ${file}`, { hint: 'check its name', cause: error });
-    }
-    throw error;
-  }
+  writeAnswer(context, options, { reference, before, after, new_reference: newReference }, `${text}\n`);
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { takeFlaggedCommandSchema, type StoreCommand } from '../../core/operator/operator-command.ts';
+import { takeFlaggedCommandSchema } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { orderedText } from '../../core/order/purchase.ts';
 import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/remapped-lines.ts';
@@ -20,7 +20,8 @@ interface RemapOptions extends ConfigOptions {
 interface Plan {
   readonly was: string;
   readonly is: string;
-  readonly command: StoreCommand;
+  /** Orders it. Returns the new reference. */
+  readonly order: () => Promise<string | null | undefined>;
 }
 
 /**
@@ -39,51 +40,46 @@ export async function remap(id: string, options: RemapOptions, context: CliConte
     });
   }
   const who = { actor: cliActor(), reason: options.reason };
-  const { clock, stderr } = context;
-  const nowMs = clock.wallMs();
-  const skusOf = (path: string): SkuMap => new SkuFile(path, clock, loggerFor(config, stderr, 'silent')).current();
-  const plan =
-    line === null ? planFlag(flag, { config, who, nowMs, skusOf }) : planLine(line, { config, who, nowMs, skusOf });
-  const { was, is } = plan;
+  const logger = loggerFor(config, context.stderr, 'silent');
+  const skusOf = (path: string): SkuMap => new SkuFile(path, context.clock, logger).current();
+  const planning = { config, who, context, skusOf };
+  const { was, is, order } = line === null ? planFlag(flag, planning) : planLine(line, planning);
   if (options.confirm !== id) {
-    const again = `order it with --confirm ${id}`;
-    const text = `${id} was: ${was}\n${' '.repeat(id.length)}  is: ${is}\nnothing was changed; ${again}\n`;
-    writeAnswer(context.stdout, options.json, { id, was, is, new_reference: null }, text);
-    return;
+    const text = `${id} was: ${was}\n${' '.repeat(id.length)}  is: ${is}\nnothing was changed; order it with --confirm ${id}\n`;
+    return writeAnswer(context, options, { id, was, is, new_reference: null }, text);
   }
-  const result = await sendCommand(config, plan.command, context);
-  const reference =
-    result.kind === 'entry' ? result.newReference : result.kind === 'submitted' ? result.lines[0]?.reference : null;
-  const text = `${id} is ordered as ${reference}: ${is}\n`;
-  writeAnswer(context.stdout, options.json, { id, was, is, new_reference: reference }, text);
+  const reference = await order();
+  writeAnswer(context, options, { id, was, is, new_reference: reference }, `${id} is ordered as ${reference}: ${is}\n`);
 }
 
 interface Planning {
   readonly config: Config;
   readonly who: { readonly actor: string; readonly reason: string };
-  readonly nowMs: number;
+  readonly context: CliContext;
   readonly skusOf: (path: string) => SkuMap;
 }
 
-function planLine(line: MappedLine, { config, who, nowMs, skusOf }: Planning): Plan {
+function planLine(line: MappedLine, { config, who, context, skusOf }: Planning): Plan {
   const { reference } = line;
   const map = mapOf(line, config);
-  const as = newRequestFor(line, map, skusOf(map.skuMap), nowMs);
+  const as = newRequestFor(line, map, skusOf(map.skuMap), context.clock.wallMs());
   const command = { action: 'reorder', reference, confirm: reference, as, ...who } as const;
-  return { was: orderedText(line, line.rules), is: orderedText(as, as.rules), command };
+  const order = async () => (await sendCommand(config, command, 'entry', context)).newReference;
+  return { was: orderedText(line, line.rules), is: orderedText(as, as.rules), order };
 }
 
-function planFlag(flag: FlaggedSku | null, { config, who, nowMs, skusOf }: Planning): Plan {
+function planFlag(flag: FlaggedSku | null, { config, who, context, skusOf }: Planning): Plan {
   const shop = config.intake.shops.find(({ source }) => source === flag?.source);
   if (flag === null || shop === undefined) {
     throw new OrderSyncError('REFUSED', `No shop with the source "${flag?.source}" is configured`, {
       hint: 'configure it again, or order the line with `order-sync submit`',
     });
   }
-  const line = lineForFlag(flag, shop, skusOf(shop.skuMap), nowMs);
-  const order = { action: 'take_flagged', id: flag.id, line: { ...line, lineNumber: null }, ...who };
-  const command = takeFlaggedCommandSchema.parse(order);
-  return { was: 'nothing: its SKU was not in the map', is: orderedText(line, line.rules ?? {}), command };
+  const line = lineForFlag(flag, shop, skusOf(shop.skuMap), context.clock.wallMs());
+  const asked = { action: 'take_flagged', id: flag.id, line: { ...line, lineNumber: null }, ...who };
+  const command = takeFlaggedCommandSchema.parse(asked);
+  const order = async () => (await sendCommand(config, command, 'submitted', context)).lines[0]?.reference;
+  return { was: 'nothing: its SKU was not in the map', is: orderedText(line, line.rules ?? {}), order };
 }
 
 /** The SKU map by which a line was ordered. */

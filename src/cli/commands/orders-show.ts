@@ -1,14 +1,13 @@
 import { Argument, type Command } from 'commander';
+import { errorText, callTexts, stateText, suppliersAdvice } from '../../admin/entry-text.ts';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
-import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
-import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
-import type { Rejection } from '../../store/intake/rejections.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import type { AttemptDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
+import type { TimelineEvent } from '../../store/read/timeline.ts';
 import {
   addAnswerOptions,
   configFrom,
@@ -17,10 +16,18 @@ import {
   type ConfigOptions,
 } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, plainLines, plainText, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import type { TimelineEvent } from '../../store/read/timeline.ts';
+
+interface ShowOptions extends ConfigOptions {
+  readonly source?: string;
+  readonly timeline?: boolean;
+  readonly reveal?: boolean;
+  readonly reason?: string;
+}
+
+type RevealedUnits = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 
 export function addShow(orders: Command, context: CliContext): void {
   const show = orders
@@ -45,19 +52,10 @@ export function addShow(orders: Command, context: CliContext): void {
     const units = options.reveal === true ? await reveal(order, options, context) : null;
     const text = timeline === null ? orderAsText(order, await unknownLimitOf(order, options)) : timelineText(timeline);
     const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
-    const json = { ...orderAsJson(order), ...events, ...(units === null ? {} : { units: Object.fromEntries(units) }) };
-    writeAnswer(context.stdout, options.json, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
+    const json = { ...orderAsJson(order), ...events, ...(units === null ? {} : { units }) };
+    writeAnswer(context, options, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
   });
 }
-
-interface ShowOptions extends ConfigOptions {
-  readonly source?: string;
-  readonly timeline?: boolean;
-  readonly reveal?: boolean;
-  readonly reason?: string;
-}
-
-type RevealedUnits = ReadonlyMap<string, readonly Readonly<Record<string, string>>[]>;
 
 /** So many unknown outcomes hold up a product. The configuration is read only for an order that may be held up so. */
 async function unknownLimitOf({ entries }: OrderDetail, options: ShowOptions): Promise<number> {
@@ -75,114 +73,85 @@ async function reveal({ entries }: OrderDetail, options: ShowOptions, context: C
     });
   }
   const { config } = await configFrom(options);
-  const revealed = new Map<string, readonly Readonly<Record<string, string>>[]>();
+  const revealed: [string, RevealedUnits[string]][] = [];
   for (const { reference } of entries.filter(({ unitCount, shreddedAt }) => unitCount > 0 && shreddedAt === null)) {
-    const done = await sendCommand(config, { action: 'reveal', reference, reason, actor: cliActor() }, context);
-    if (done.kind === 'revealed') revealed.set(reference, done.units);
+    const command = { action: 'reveal', reference, reason, actor: cliActor() } as const;
+    revealed.push([reference, (await sendCommand(config, command, 'revealed', context)).units]);
   }
-  return revealed;
+  return Object.fromEntries(revealed);
 }
 
 function unitsAsText(revealed: RevealedUnits): string {
-  const rows = [...revealed].flatMap(([reference, units]) =>
-    units.map(
-      (unit) =>
-        `  ${reference}  ${Object.entries(unit)
-          .map(([name, value]) => `${name} ${value}`)
-          .join('  ')}`,
-    ),
-  );
+  const textOf = (unit: RevealedUnits[string][number]): string =>
+    Object.entries(unit)
+      .map(([name, value]) => `${name} ${value}`)
+      .join('  ');
+  const rows = Object.entries(revealed).flatMap(([id, units]) => units.map((unit) => `  ${id}  ${textOf(unit)}`));
   return `Delivered\n${plainLines(rows)}`;
 }
 
 function orderAsJson(order: OrderDetail): Record<string, unknown> {
   return {
     ...jsonFields(order),
-    entries: order.entries.map(entryAsJson),
-    rejections: order.rejections.map(rejectionAsJson),
+    entries: order.entries.map((entry) => ({
+      ...jsonFields(entry),
+      client_action: suppliersAdvice(entry),
+      allowed_actions: allowedActions(entry),
+      attempts: entry.attempts.map(jsonFields),
+    })),
+    rejections: order.rejections.map(({ createdAtMs, ...rejection }) => {
+      return { ...jsonFields(rejection), created_at: isoTime(createdAtMs) };
+    }),
     deliveries: order.deliveries.map(jsonFields),
   };
 }
 
-function entryAsJson(entry: EntryDetail): Record<string, unknown> {
-  return {
-    ...jsonFields(entry),
-    client_action: actionFor(entry),
-    allowed_actions: allowedActions(entry),
-    attempts: entry.attempts.map(jsonFields),
-  };
-}
-
-function rejectionAsJson({ createdAtMs, ...rejection }: Rejection): Record<string, unknown> {
-  return { ...jsonFields(rejection), created_at: isoTime(createdAtMs) };
-}
-
-/** The action that the code of the last call asks for. A held entry is not called for: why it is held says what to do. */
-function actionFor({ state, errorCode }: EntryDetail): string | null {
-  return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);
-}
-
 /** One order for people: its results, each entry with its evidence, lines that were not accepted, decisions. */
 function orderAsText(order: OrderDetail, unknownLimit: number): string {
-  const head = [
-    `Order ${order.orderId} of ${order.source}`,
-    `received ${shortTime(order.receivedAt)}, changed ${shortTime(order.updatedAt)}`,
-  ];
-  const results = order.deliveries.map(({ sink, done, doneAt, lastError, givenUpAt }) => {
-    if (givenUpAt !== null) return `result (${sink}): given up ${shortTime(givenUpAt)}: ${lastError ?? ''}`;
-    if (lastError !== null) return `result (${sink}): failed, will be retried: ${lastError}`;
-    return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
+  const { orderId, source, receivedAt, updatedAt, entries, rejections, deliveries, audit } = order;
+  const head = [`Order ${orderId} of ${source}`, `received ${shortTime(receivedAt)}, changed ${shortTime(updatedAt)}`];
+  const refused = rejections.map(({ lineNumber, lineId, code, field, rule, value }) => {
+    const places = [lineNumber && `line ${lineNumber} of the file`, lineId && `line_id ${lineId}`];
+    return `  ${places.filter(Boolean).join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`} (${code})`;
   });
-  const entries = order.entries.map((entry) => entryAsText(entry, unknownLimit));
-  const rejections = order.rejections.map(
-    ({ lineNumber, lineId, code, field, rule, value }) =>
-      `  ${[lineNumber === null ? '' : `line ${lineNumber} of the file`, lineId === null ? '' : `line_id ${lineId}`]
-        .filter((part) => part !== '')
-        .join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`} (${code})`,
-  );
-  const decisions = order.audit.map(
+  const decisions = audit.map(
     ({ at, actor, action, subject, reason }) => `  ${shortTime(at)}  ${actor}  ${action} ${subject}: ${reason}`,
   );
   const sections = [
-    [...head, ...results].map(plainText).join('\n'),
-    ...entries,
-    ...(rejections.length === 0 ? [] : [['Not accepted', ...rejections].map(plainText).join('\n')]),
-    ...(decisions.length === 0 ? [] : [['Decided', ...decisions].map(plainText).join('\n')]),
+    plainLines([...head, ...deliveries.map(deliveryText)]),
+    ...entries.map((entry) => entryAsText(entry, unknownLimit)),
+    refused.length === 0 ? '' : plainLines(['Not accepted', ...refused]),
+    decisions.length === 0 ? '' : plainLines(['Decided', ...decisions]),
   ];
-  return `${sections.join('\n\n')}\n`;
+  return sections.filter(Boolean).join('\n');
+}
+
+function deliveryText({ sink, done, doneAt, lastError, givenUpAt }: DeliveryDetail): string {
+  if (givenUpAt !== null) return `result (${sink}): given up ${shortTime(givenUpAt)}: ${lastError ?? ''}`;
+  if (lastError !== null) return `result (${sink}): failed, will be retried: ${lastError}`;
+  return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
 }
 
 function entryAsText(entry: EntryDetail, unknownLimit: number): string {
-  const action = actionFor(entry);
+  const { reference, state, reviewReason, nextAttemptAt, nextStep, awaitsRecheck, pausedBy } = entry;
   const actions = allowedActions(entry);
-  const error = [entry.errorCode, entry.errorMessage].filter((part) => part !== null).join(': ');
   const facts: readonly (readonly [string, string | null])[] = [
     ['asked', entry.asked],
     ['state', stateText(entry)],
-    [entry.state === 'held' ? 'held' : 'review', entry.reviewReason],
-    ['next', entry.nextAttemptAt === null ? null : `${entry.nextStep}, due ${shortTime(entry.nextAttemptAt)}`],
-    ['waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
-    ...entry.pausedBy.map(({ scope, reason, since }): [string, string] => [
-      'paused',
-      `${scope} since ${shortTime(since)}: ${reason}`,
-    ]),
+    [state === 'held' ? 'held' : 'review', reviewReason],
+    ['next', nextAttemptAt === null ? null : `${nextStep}, due ${shortTime(nextAttemptAt)}`],
+    ['waits', awaitsRecheck === null ? null : recheckText(awaitsRecheck)],
+    ...pausedBy.map((pause) => ['paused', `${pause.scope} since ${shortTime(pause.since)}: ${pause.reason}`] as const),
     ['product', productText(entry, unknownLimit)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
-    ['error', error === '' || entry.state === 'held' ? null : error],
-    ['what to do', action],
+    ['error', state === 'held' ? null : errorText(entry)],
+    ['what to do', suppliersAdvice(entry)],
     ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.map(commandOf).join(', ')],
-    ...actions.map((it): [string, string] => ['', commandFor(it, entry)]),
+    ...actions.map((action) => ['', commandFor(action, entry)] as const),
   ];
-  const lines = facts.flatMap(([name, text]) => (text === null ? [] : [`  ${name.padEnd(10)}  ${plainText(text)}`]));
-  const title = plainText(`${entry.reference}  line ${entry.lineId}  ${entry.operation}`);
-  return [title, ...lines, attemptsAsText(entry.attempts)].join('\n');
-}
-
-function stateText(entry: EntryDetail): string {
-  const { state, outcomeUnknown, unitsMissing } = entry;
-  if (unitsMissing > 0) return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
-  if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
-  return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
+  const lines = facts.flatMap(([name, text]) => (text ? [`  ${name.padEnd(10)}  ${text}`] : []));
+  const title = `${reference}  line ${entry.lineId}  ${entry.operation}`;
+  return plainLines([title, ...lines]) + attemptsAsText(entry.attempts);
 }
 
 /** Whether unknown outcomes hold up the product of an entry that is open. */
@@ -209,31 +178,20 @@ function commandFor(action: EntryActionName, { reference, state }: EntryDetail):
   return `order-sync orders ${command} ${reference}${special[action] ?? ''} --reason "…"`;
 }
 
-function supplierText(entry: EntryDetail): string {
-  const cost = entry.cost === null ? '' : `, ${entry.cost} ${entry.currency ?? ''}`;
-  return `order ${entry.orderNumber ?? ''}${cost}, ${entry.unitCount} ${entry.unitCount === 1 ? 'unit' : 'units'}${entry.shreddedAt === null ? '' : `, shredded ${shortTime(entry.shreddedAt)}`}`;
+function supplierText({ orderNumber, cost, currency, unitCount, shreddedAt }: EntryDetail): string {
+  const price = cost === null ? '' : `, ${cost} ${currency ?? ''}`;
+  const shredded = shreddedAt === null ? '' : `, shredded ${shortTime(shreddedAt)}`;
+  return `order ${orderNumber}${price}, ${unitCount} ${unitCount === 1 ? 'unit' : 'units'}${shredded}`;
 }
 
 function attemptsAsText(attempts: readonly AttemptDetail[]): string {
-  if (attempts.length === 0) return '  attempts    none: it was never sent';
-  const rows = attempts.map((attempt) => [
-    String(attempt.number),
-    attempt.openedAt,
-    attempt.purpose,
-    attempt.keyName,
-    attempt.closedAt === null ? 'open' : `${attempt.outcome ?? ''}${attempt.sent === false ? ' (never left)' : ''}`,
-    attempt.httpStatus === null ? '-' : String(attempt.httpStatus),
-    attempt.durationMs === null ? '-' : `${attempt.durationMs} ms`,
-    [attempt.errorCode, attempt.errorMessage].filter((part) => part !== null && part !== '').join(': '),
-  ]);
-  return renderTable(
-    ['  #', 'OPENED', 'PURPOSE', 'KEY', 'OUTCOME', 'HTTP', 'TOOK', 'MESSAGE'],
-    rows.map(indented),
-  ).trimEnd();
-}
-
-function indented(row: readonly string[]): string[] {
-  return row.map((cell, index) => (index === 0 ? `  ${cell}` : cell));
+  if (attempts.length === 0) return '  attempts    none: it was never sent\n';
+  const rows = attempts.map((attempt) => {
+    const { outcome, httpStatus, took, answer } = callTexts(attempt);
+    const { number, openedAt, purpose, keyName } = attempt;
+    return [`  ${number}`, openedAt, purpose, keyName, outcome, httpStatus, took, answer];
+  });
+  return renderTable(['  #', 'OPENED', 'PURPOSE', 'KEY', 'OUTCOME', 'HTTP', 'TOOK', 'MESSAGE'], rows);
 }
 
 /** So many events are shown; an order of many lines may have more. */
@@ -268,14 +226,13 @@ function timelineText({ events, more }: Timeline): string {
   return more ? `${table}There are more than these ${events.length} events.\n` : table;
 }
 
-function detailOf({ actor, keyName, httpStatus, durationMs, errorCode, message }: TimelineEvent): string {
-  const said = [errorCode, message].filter((it) => it !== null && it !== '').join(': ');
+function detailOf({ actor, keyName, httpStatus, durationMs, errorCode, message: errorMessage }: TimelineEvent): string {
   const facts = [
     actor,
     keyName === null ? null : `key ${keyName}`,
     httpStatus === null ? null : `HTTP ${httpStatus}`,
     durationMs === null ? null : `${durationMs} ms`,
-    said === '' ? null : said,
+    errorText({ errorCode, errorMessage }),
   ];
-  return facts.filter((fact) => fact !== null).join(', ');
+  return facts.filter(Boolean).join(', ');
 }

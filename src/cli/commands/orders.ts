@@ -6,7 +6,7 @@ import { stateCounts, type OrderSummary } from '../../store/read/list-orders.ts'
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, writeAnswer } from '../output.ts';
+import { jsonFields, writeAnswer, writeNotes } from '../output.ts';
 import { wholeNumber } from '../option-values.ts';
 import { attentionTable, columnsOf, renderTable } from '../table.ts';
 import { addAck } from './orders-ack.ts';
@@ -51,8 +51,8 @@ function addList(orders: Command, context: CliContext): void {
       const found = reader.listOrders({ limit: limit + 1, state, source, search, attention, beforeId: before });
       const shown = found.slice(0, limit);
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null;
-      if (!options.json && shown.length === 0) context.stderr.write('No such orders.\n');
-      if (!options.json && next !== null) context.stderr.write(`There are more: --before ${next}\n`);
+      if (shown.length === 0) writeNotes(context, options, ['No such orders.']);
+      if (next !== null) writeNotes(context, options, [`There are more: --before ${next}`]);
       const rows = attentionRows(reader, options);
       const report = {
         orders: shown.map(jsonFields),
@@ -61,11 +61,8 @@ function addList(orders: Command, context: CliContext): void {
       };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
       const columns = columnsOf(context);
-      const tables = [
-        shown.length === 0 ? '' : renderTable(header, shown.map(row), columns),
-        attentionTable(rows ?? [], columns),
-      ];
-      writeAnswer(context.stdout, options.json, report, tables.filter((table) => table !== '').join('\n'));
+      const tables = [renderTable(header, shown.map(row), columns), attentionTable(rows ?? [], columns)];
+      writeAnswer(context, options, report, tables.filter((table) => table !== '').join('\n'));
     }),
   );
 }

@@ -28,7 +28,7 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
     if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
     const text =
       result.kind === 'queue' ? queueAsText(result.explanation, nowMs) : entryAsText(result.explanation, nowMs);
-    writeAnswer(context.stdout, options.json, result.explanation, text);
+    writeAnswer(context, options, result.explanation, text);
   });
 }
 
@@ -48,13 +48,9 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
   const paused = queue.to_send_paused === 0 ? '' : `, ${queue.to_send_paused} of them in a paused scope`;
   const waiting = queue.to_send_waiting === 0 ? '' : `, ${queue.to_send_waiting} of them wait for their time`;
   const limits = queue.limits.map((it) => [it.limit, `${it.used} of ${it.capacity}`, timeOrDash(it.next_free_at)]);
-  const keys = queue.keys.map((key) => [
-    key.name,
-    key.state.replace('_', ' '),
-    timeOrDash(key.until),
-    String(key.orders_used),
-    String(key.requests_used),
-  ]);
+  const keys = queue.keys.map(({ name, state, until, orders_used: orders, requests_used: requests }) => {
+    return [name, state.replace('_', ' '), timeOrDash(until), String(orders), String(requests)];
+  });
   const pauses = queue.pauses.map(pauseText).filter((text) => !queue.reasons.includes(text));
   const head = [
     `${queue.to_send} to send${paused}${waiting}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}`,
@@ -62,11 +58,9 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
     ...pauses,
     ...queue.notes.map((note) => `note: ${note}`),
   ];
-  return [
-    plainLines(head),
-    ...(limits.length === 0 ? [] : ['\n', renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits)]),
-    ...(keys.length === 0 ? [] : ['\n', renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys)]),
-  ].join('');
+  const limitTable = renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits);
+  const keyTable = renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys);
+  return [plainLines(head), limitTable, keyTable].filter(Boolean).join('\n');
 }
 
 function endOf(queue: QueueExplanation, nowMs: number): string {

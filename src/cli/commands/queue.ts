@@ -60,14 +60,12 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const sections = [
     `${open} open${age}; ${dueDeliveries} results to be written\n`,
     attentionTotal(counted),
-    states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states, columns),
-    pauses.length === 0
-      ? ''
-      : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), columns),
-    sinks.length === 0 ? '' : renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), columns),
+    renderTable(['STATE', 'ENTRIES'], states, columns),
+    renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), columns),
+    renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), columns),
     attentionTable(attention, columns),
   ];
-  writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));
+  writeAnswer(context, options, report, sections.filter((section) => section !== '').join('\n'));
 }
 
 function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {
@@ -86,9 +84,9 @@ function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: Cl
     .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
   addAnswerOptions(command).action(async (scope: string, options: ConfigOptions & { reason: string }) => {
     const { config } = await configFrom(options);
-    await sendCommand(config, { action, scope, actor: cliActor(), reason: options.reason }, context);
+    await sendCommand(config, { action, scope, actor: cliActor(), reason: options.reason }, 'scope', context);
     const paused = action === 'pause';
     const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
-    writeAnswer(context.stdout, options.json, { scope, paused }, text);
+    writeAnswer(context, options, { scope, paused }, text);
   });
 }

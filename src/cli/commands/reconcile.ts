@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import type { CommandResult } from '../../core/operator/operator-command.ts';
+import type { ResultOf } from '../../core/operator/operator-command.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
@@ -8,7 +8,7 @@ import { jsonFields, plainLines, writeAnswer, sayWhatTakesLong } from '../output
 import { timeOf } from '../option-values.ts';
 import { sendCommand } from '../worker-client.ts';
 
-type Report = Extract<CommandResult, { kind: 'reconciled' }>['shops'][number];
+type Report = ResultOf<'reconciled'>['shops'][number];
 
 export function addReconcile(program: Command, context: CliContext): void {
   const command = program
@@ -19,12 +19,12 @@ export function addReconcile(program: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (shop: string | undefined, options: ConfigOptions & { since?: string }) => {
     const sinceMs = timeOf('--since', options.since) ?? null;
     const { config } = await configFrom(options);
-    sayWhatTakesLong(context.stderr, options.json, 'the worker reads the shops');
-    const result = await sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
-    const reports = result.kind === 'reconciled' ? result.shops : [];
+    sayWhatTakesLong(context, options, 'the worker reads the shops');
+    const asked = { action: 'reconcile', shop: shop ?? null, sinceMs } as const;
+    const { shops: reports } = await sendCommand(config, asked, 'reconciled', context);
     if (reports.some(({ error }) => error !== null)) context.setExitCode(exitCodes.problemsFound);
     const text = plainLines(reports.map((report) => reconcileText(report, sinceMs !== null)));
-    writeAnswer(context.stdout, options.json, { shops: reports.map(asJson) }, text);
+    writeAnswer(context, options, { shops: reports.map(asJson) }, text);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addAnswerOptions, dataDirOf, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { plainLines, writeAnswer } from '../output.ts';
+import { plainLines, writeAnswer, writeNotes } from '../output.ts';
 import { reloadWorker } from '../worker-client.ts';
 
 export function addReload(program: Command, context: CliContext): void {
@@ -11,11 +11,15 @@ export function addReload(program: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     const report = await reloadWorker({ dataDir: await dataDirOf(options) });
     const { applied, need_restart: needRestart, warnings } = report;
-    if (!options.json) context.stderr.write(plainLines(warnings.map((warning) => `warning: ${warning}`)));
+    writeNotes(
+      context,
+      options,
+      warnings.map((warning) => `warning: ${warning}`),
+    );
     const lines = [
       applied.length === 0 ? 'nothing has changed that can be used now' : `in use now: ${applied.join(', ')}`,
       ...(needRestart.length === 0 ? [] : [`in use after a restart: ${needRestart.join(', ')}`]),
     ];
-    writeAnswer(context.stdout, options.json, report, plainLines(lines));
+    writeAnswer(context, options, report, plainLines(lines));
   });
 }

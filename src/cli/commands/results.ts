@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ResultOf } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Redelivery } from '../../store/results/redelivery.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
@@ -58,7 +59,7 @@ function whichOf({ sink, source, order, since, until, givenUp, all, dryRun, reas
 async function preview(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
   const count = await withReader(options, (reader) => reader.redeliveryCount(which));
   const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again\n`;
-  writeAnswer(context.stdout, options.json, { would_rewrite: count }, text);
+  writeAnswer(context, options, { would_rewrite: count }, text);
 }
 
 /** In steps, so that many results do not keep the worker from its work. */
@@ -66,11 +67,10 @@ async function redeliver(which: Redelivery, options: RewriteOptions, context: Cl
   const { config } = await configFrom(options);
   const { reason = '' } = options;
   let due = 0;
-  sayWhatTakesLong(context.stderr, options.json, 'the worker looks for the results');
+  sayWhatTakesLong(context, options, 'the worker looks for the results');
   for (let afterId: number | null = 0; afterId !== null; ) {
     const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
-    const result = await sendCommand(config, command, context);
-    if (result.kind !== 'results') break;
+    const result: ResultOf<'results'> = await sendCommand(config, command, 'results', context);
     due += result.due;
     afterId = result.nextId;
   }
@@ -80,5 +80,5 @@ async function redeliver(which: Redelivery, options: RewriteOptions, context: Cl
     });
   }
   const text = `the worker will write ${due} ${due === 1 ? 'result' : 'results'} again\n`;
-  writeAnswer(context.stdout, options.json, { results_due: due }, text);
+  writeAnswer(context, options, { results_due: due }, text);
 }

@@ -4,11 +4,10 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { sealKeyBytes } from '../../core/sealing/seal-keys.ts';
-import type { SealUsage } from '../../store/sealing/sealing.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
-import { plainLines, writeAnswer } from '../output.ts';
+import { plainLines, writeAnswer, writeNotes } from '../output.ts';
 import { renderTable } from '../table.ts';
 import { sendCommand } from '../worker-client.ts';
 
@@ -33,11 +32,8 @@ export function addSeal(program: Command, context: CliContext): void {
   addAnswerOptions(rotate).action((options: ConfigOptions) => rotateSeals(options, context));
   const status = seal.command('status').description('show which keys sealed the codes in the database');
   addAnswerOptions(status).action(async (options: ConfigOptions) => {
-    const report = reportOf(
-      (await configFrom(options)).config,
-      await withReader(options, (reader) => reader.sealUsage()),
-    );
-    writeAnswer(context.stdout, options.json, report, statusText(report));
+    const report = await reportOf((await configFrom(options)).config, options);
+    writeAnswer(context, options, report, statusText(report));
   });
 }
 
@@ -72,59 +68,42 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
   }
   const unreadable: string[] = [];
   for (let more = true; more; ) {
-    const done = await sendCommand(config, { action: 'seal_again' }, context);
-    if (done.kind !== 'sealed') throw new OrderSyncError('INVARIANT', 'The worker answered another command');
+    const done = await sendCommand(config, { action: 'seal_again' }, 'sealed', context);
     if (done.sealsWith !== first.id) {
-      throw new OrderSyncError(
-        'REFUSED',
-        `The running worker seals with ${done.sealsWith ?? 'no key'}, not with ${first.id}`,
-        {
-          hint: 'restart the worker: it reads seal.keys at its start',
-        },
-      );
+      const message = `The running worker seals with ${done.sealsWith ?? 'no key'}, not with ${first.id}`;
+      throw new OrderSyncError('REFUSED', message, { hint: 'restart the worker: it reads seal.keys at its start' });
     }
     ({ more } = done);
     unreadable.push(...done.unreadable);
-    if (more && !options.json) context.stderr.write(`${await leftOf(options, first.id)} entries are left\n`);
+    if (more) writeNotes(context, options, [`${await leftOf(options, first.id)} entries are left`]);
   }
   if (unreadable.length > 0) context.setExitCode(exitCodes.problemsFound);
-  const report = reportOf(config, await withReader(options, (reader) => reader.sealUsage()));
-  const damaged = unreadable.map(
-    (reference) => `the codes of ${reference} cannot be opened: they were damaged or moved`,
-  );
-  writeAnswer(context.stdout, options.json, { ...report, unreadable }, `${statusText(report)}${plainLines(damaged)}`);
+  const report = await reportOf(config, options);
+  const damaged = unreadable.map((id) => `the codes of ${id} cannot be opened: they were damaged or moved`);
+  writeAnswer(context, options, { ...report, unreadable }, `${statusText(report)}${plainLines(damaged)}`);
 }
 
+const usageOf = (options: ConfigOptions) => withReader(options, (reader) => reader.sealUsage());
+
 async function leftOf(options: ConfigOptions, first: string): Promise<number> {
-  const usage = await withReader(options, (reader) => reader.sealUsage());
+  const usage = await usageOf(options);
   return usage.filter(({ key }) => key !== first).reduce((sum, { entries }) => sum + entries, 0);
 }
 
-interface SealReport {
-  /** The id of the key that seals; null: codes are stored in clear. */
-  readonly seals_with: string | null;
-  readonly in_clear: number;
-  readonly keys: readonly { readonly id: string; readonly configured: boolean; readonly entries: number }[];
-}
-
-function reportOf({ seal }: Config, usage: readonly SealUsage[]): SealReport {
+async function reportOf({ seal }: Config, options: ConfigOptions) {
+  const usage = await usageOf(options);
   const ids = seal.keys.map(({ id }) => id);
   const used = usage.flatMap(({ key }) => key ?? []);
   const countOf = (key: string | null): number => usage.find((it) => it.key === key)?.entries ?? 0;
-  const keys = [...new Set([...ids, ...used])].map((id) => ({
-    id,
-    configured: ids.includes(id),
-    entries: countOf(id),
-  }));
+  const keys = [...new Set([...ids, ...used])].map((id) => {
+    return { id, configured: ids.includes(id), entries: countOf(id) };
+  });
+  // Without a key that seals, codes are stored in clear.
   return { seals_with: ids[0] ?? null, in_clear: countOf(null), keys };
 }
 
-function statusText({ seals_with: first, in_clear: inClear, keys }: SealReport): string {
-  const rows = keys.map(({ id, configured, entries }) => [
-    id,
-    String(entries),
-    meaningOf(id, configured, entries, first),
-  ]);
+function statusText({ seals_with: first, in_clear: inClear, keys }: Awaited<ReturnType<typeof reportOf>>): string {
+  const rows = keys.map(({ id, configured: is, entries }) => [id, String(entries), meaningOf(id, is, entries, first)]);
   const sealer = first === null ? 'there is no sealing key' : 'sealed by the running worker, or by `seal rotate`';
   if (inClear > 0) rows.push(['(in clear)', String(inClear), sealer]);
   const table = renderTable(['KEY', 'ENTRIES', ''], rows);

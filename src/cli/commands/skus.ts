@@ -45,39 +45,33 @@ export function addSkus(program: Command, context: CliContext): void {
     const { config } = await configFrom(options);
     const shops = shopsOf(config, context);
     const isRead = options.offline !== true;
-    if (isRead)
-      sayWhatTakesLong(context.stderr, options.json, 'the worker reads the catalogue, on the budget of its calls');
+    if (isRead) sayWhatTakesLong(context, options, 'the worker reads the catalogue, on the budget of its calls');
     const catalogue = isRead ? await readCatalogue(config, shops, context) : notRead;
     const findings = shops.map((shop) => findingsOf(shop, catalogue));
     if (findings.some(({ problems }) => problems.length > 0)) context.setExitCode(exitCodes.problemsFound);
-    writeAnswer(context.stdout, options.json, { shops: findings }, findings.map(asText).join(''));
+    writeAnswer(context, options, { shops: findings }, findings.map(asText).join(''));
   });
 }
 
 const offline = 'the catalogue was not read (--offline)';
 const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offline, plansProblem: offline };
 
-const ofFolder = { platform: 'folder', flagsUnmatched: false };
-
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
   const { shops, folder } = config.intake;
   const logger = loggerFor(config, stderr, 'silent');
-  const all = [
-    ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
-      return { platform, shop, source, skuMap, currency, flagsUnmatched: unmatched === 'review' };
-    }),
-    ...(folder.skuMap === null ? [] : [{ ...folder, skuMap: folder.skuMap, ...ofFolder, shop: folder.source }]),
-  ];
+  const ofFolder = { platform: 'folder', shop: folder.source, unmatched: null } as const;
+  const { skuMap: mapOfFolder } = folder;
+  const all = [...shops, ...(mapOfFolder === null ? [] : [{ ...folder, ...ofFolder, skuMap: mapOfFolder }])];
   if (all.length === 0) {
     throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', { hint: 'see docs/storefronts.md' });
   }
-  return all.map(({ platform, shop, source, skuMap, currency, flagsUnmatched }) => {
+  return all.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
     // The orders of a source that several shops share say nothing about the map of one of them.
     const isOwn = source !== null && all.filter((other) => other.source === source).length === 1;
     const skus = new SkuFile(skuMap, clock, logger).current();
     const sightings = isOwn ? sightingsOf(config, source) : [];
-    return { platform, shop, currency, flagsUnmatched, skus, sightings };
+    return { platform, shop, currency, flagsUnmatched: unmatched === 'review', skus, sightings };
   });
 }
 
@@ -101,19 +95,15 @@ async function readCatalogue(
   shops: readonly CheckedShop[],
   context: CliContext,
 ): Promise<CatalogueFacts> {
-  const variants = new Set<string>();
-  const plans = new Set<string>();
-  for (const sku of shops.flatMap((shop) => [...shop.skus.values()])) {
-    if (sku.type === 'gift_card_order') variants.add(sku.variant);
-    // The API lists top-ups by eSIM: there is nothing to look up.
-    else if (sku.type === 'esim_order') plans.add(sku.plan);
-  }
-  const asked = { variants: [...variants], plans: [...plans], withinMs: readWithinMs };
-  const result = await sendCommand(config, { action: 'read_catalogue', ...asked }, context);
-  if (result.kind !== 'catalogue') throw new OrderSyncError('INVARIANT', 'The worker answered another command');
+  const skus = shops.flatMap((shop) => [...shop.skus.values()]);
+  const variants = [...new Set(skus.flatMap((sku) => (sku.type === 'gift_card_order' ? [sku.variant] : [])))];
+  // The API lists top-ups by eSIM: there is nothing to look up.
+  const plans = [...new Set(skus.flatMap((sku) => (sku.type === 'esim_order' ? [sku.plan] : [])))];
+  const asked = { variants, plans, withinMs: readWithinMs };
+  const result = await sendCommand(config, { action: 'read_catalogue', ...asked }, 'catalogue', context);
   const problems = [
-    ...(variants.size > 0 ? [result.products.length === 0 ? result.productsProblem : null] : []),
-    ...(plans.size > 0 ? [result.plans.length === 0 ? result.plansProblem : null] : []),
+    ...(variants.length > 0 ? [result.products.length === 0 ? result.productsProblem : null] : []),
+    ...(plans.length > 0 ? [result.plans.length === 0 ? result.plansProblem : null] : []),
   ];
   if (problems.length > 0 && problems.every((problem) => problem !== null)) {
     throw new OrderSyncError('UNREACHABLE', `The catalogue could not be read: ${problems[0]}`, {
@@ -158,8 +148,6 @@ function findingsOf(
   return { platform, shop, skus: skus.size, problems, unknown, unmapped };
 }
 
-const listed = 20;
-
 function asText(shop: ShopFindings): string {
   const { problems, unknown, unmapped } = shop;
   const head = `${shop.platform} ${shop.shop}: ${shop.skus} SKUs, ${problems.length} problems`;
@@ -167,10 +155,7 @@ function asText(shop: ShopFindings): string {
     head,
     ...problems.map(({ sku, code, message }) => `  problem  ${sku}: ${code}: ${message}`),
     ...unknown.map(({ sku, message }) => `  unknown  ${sku}: ${message}`),
-    ...unmapped
-      .slice(0, listed)
-      .map(({ sku, orders }) => `  not in the map  ${sku === '' ? '(no SKU)' : sku}: in ${orders} orders`),
-    ...(unmapped.length > listed ? [`  and ${unmapped.length - listed} more that are not in the map (--json)`] : []),
+    ...unmapped.map(({ sku, orders }) => `  not in the map  ${sku === '' ? '(no SKU)' : sku}: in ${orders} orders`),
   ];
   return plainLines(lines);
 }

@@ -1,15 +1,14 @@
-import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Argument, type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { submitCommandSchema, type CommandResult } from '../../core/operator/operator-command.ts';
+import { submitCommandSchema, type ResultOf } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { checkDocument, tooLarge } from '../../intake/orders/check-document.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
+import type { OrderFormat } from '../../intake/orders/settings.ts';
 import { parseOrders } from '../../intake/orders/parse-orders.ts';
 import type { CheckedLine } from '../../intake/orders/check-line.ts';
-import type { OrderFormat, ParseLimits } from '../../intake/orders/settings.ts';
 import { withSkuRules } from '../../intake/orders/sku-source.ts';
 import type { NewRejection } from '../../store/intake/rejections.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
@@ -17,12 +16,13 @@ import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-opti
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
+import { readInput } from '../input.ts';
 import { sendCommand } from '../worker-client.ts';
 import { jsonFields, plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { renderTable } from '../table.ts';
 
 type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
-type Submitted = Extract<CommandResult, { kind: 'submitted' }>['lines'][number];
+type Submitted = ResultOf<'submitted'>['lines'][number];
 
 const formats = ['json', 'ndjson', 'csv'] as const;
 /** A command to the worker has at most 1 MiB, and a long transaction would block the outbox. */
@@ -47,14 +47,13 @@ export function addSubmit(program: Command, context: CliContext): void {
     }
     const lines = await readLines(file, format, config, context);
     const submitted: Submitted[] = [];
-    if (lines.length > mostPerBatch.lines) sayWhatTakesLong(context.stderr, options.json, `${lines.length} lines`);
+    if (lines.length > mostPerBatch.lines) sayWhatTakesLong(context, options, `${lines.length} lines`);
     for (const batch of batches(lines)) {
       const command = submitCommandSchema.parse({ action: 'submit', lines: batch });
-      const result = await sendCommand(config, command, context);
-      if (result.kind === 'submitted') submitted.push(...result.lines);
+      submitted.push(...(await sendCommand(config, command, 'submitted', context)).lines);
     }
     if (submitted.some((line) => line.status === 'conflict')) context.setExitCode(exitCodes.refused);
-    writeAnswer(context.stdout, options.json, { lines: submitted.map(jsonFields) }, asText(submitted));
+    writeAnswer(context, options, { lines: submitted.map(jsonFields) }, asText(submitted));
   });
 }
 
@@ -72,7 +71,7 @@ async function readLines(
   const rejections: NewRejection[] = [];
   try {
     // It is read twice, as in the watched folder: rows say what they mean only together with the others of their order.
-    const parts = await partsOf(file === '-' ? process.stdin : createReadStream(file), limits);
+    const parts = await readInput(file, limits.documentBytes, () => tooLarge(limits));
     const { counted } = await checkDocument(Readable.from(parts), format, options);
     for await (const items of parseOrders(Readable.from(parts), format, options, counted)) {
       for (const item of items) {
@@ -81,15 +80,10 @@ async function readLines(
       }
     }
   } catch (error) {
-    if (error instanceof DocumentError) {
-      const mistakes = error.mistakes.slice(0, shownMistakes).map(({ message }) => `  ${message}`);
-      const message = [error.message, ...mistakes].join('\n');
-      throw new OrderSyncError('REFUSED', message, error.hint === undefined ? {} : { hint: error.hint });
-    }
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      throw new OrderSyncError('NOT_FOUND', `There is no file ${file}`, { hint: 'check its name', cause: error });
-    }
-    throw error;
+    if (!(error instanceof DocumentError)) throw error;
+    const mistakes = error.mistakes.slice(0, shownMistakes).map(({ message }) => `  ${message}`);
+    const message = [error.message, ...mistakes].join('\n');
+    throw new OrderSyncError('REFUSED', message, error.hint === undefined ? {} : { hint: error.hint });
   }
   if (rejections.length > 0) {
     const shown = rejections.slice(0, shownMistakes).map(mistake);
@@ -102,25 +96,9 @@ async function readLines(
   return lines;
 }
 
-/** All of a document, within the limit of its size. */
-async function partsOf(content: AsyncIterable<Uint8Array>, limits: ParseLimits): Promise<readonly Uint8Array[]> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of content) {
-    bytes += part.length;
-    if (bytes > limits.documentBytes) throw tooLarge(limits);
-    parts.push(part);
-  }
-  return parts;
-}
-
 function mistake({ lineNumber, orderId, lineId, field, rule, value }: NewRejection): string {
-  const where = [
-    lineNumber === null ? null : `line ${lineNumber}`,
-    orderId === null ? null : `order ${orderId}`,
-    lineId === null ? null : `line_id ${lineId}`,
-  ].filter((part) => part !== null);
-  return `  ${where.join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`}`;
+  const where = [lineNumber && `line ${lineNumber}`, orderId && `order ${orderId}`, lineId && `line_id ${lineId}`];
+  return `  ${where.filter(Boolean).join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`}`;
 }
 
 function* batches(lines: readonly Line[]): Generator<readonly Line[]> {

@@ -12,6 +12,6 @@ export function addWire(program: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     const wire = readWire((await configFrom(options)).config.wholesale.wire);
     // As a section of the config file, to copy and change there.
-    writeAnswer(context.stdout, options.json, wire, stringify({ wholesale: { wire } }, { lineWidth: 120 }));
+    writeAnswer(context, options, wire, stringify({ wholesale: { wire } }, { lineWidth: 120 }));
   });
 }

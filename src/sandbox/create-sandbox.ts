@@ -9,7 +9,7 @@ import { adminRoutes } from './http/operator-routes.ts';
 import { createHttpServer, listen, OpenCalls, type Web } from './http/server.ts';
 import type { SandboxLedger } from './operator/ledger.ts';
 import { Operator } from './operator/operator.ts';
-import { refusal, toResponse } from './orders/answers.ts';
+import { refusal, toResponse } from './orders/call.ts';
 import { readCatalogue, shippedCatalogue } from './orders/catalogue.ts';
 import { sandboxState } from './orders/sandbox-state.ts';
 import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from './settings/config.ts';

@@ -10,8 +10,7 @@ const cap = 5;
 function run(model: LimitModel, arrivals: readonly number[]): boolean[] {
   return arrivals.map((now) => {
     const admitted = model.waitMs(now) === 0;
-    if (admitted) model.admit(now);
-    else model.reject(now);
+    model.count(now, admitted);
     return admitted;
   });
 }

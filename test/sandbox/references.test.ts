@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames } from '../../src/sandbox/settings/check-order.ts';
+import { checkNames } from '../../src/sandbox/settings/config.ts';
 import { giftCardOrderAnswer } from '../support/sandbox-answers.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 

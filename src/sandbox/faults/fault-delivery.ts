@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import * as z from 'zod';
-import { type Answer, refusal, textOf } from '../orders/answers.ts';
+import { type Answer, refusal, textOf } from '../orders/call.ts';
 import type { Fault } from '../settings/fault-rules.ts';
 import type { DrawnFault } from './fault-selection.ts';
 
@@ -17,15 +17,13 @@ export type Exchange = {
   pause: (ms: number) => Promise<void>;
 };
 
-/** An answer to send in the ordinary way, or `done`: the fault has dealt with the socket itself. */
-type Delivery = Answer | 'done';
-
 type FaultNamed<Name extends Fault['fault']> = Extract<Fault, { fault: Name }>;
 /** The faults that answer in place of the service, or decide when it does its work. */
 type ReplacingFault = FaultNamed<'api_disabled' | 'rate_limited' | 'late_commit'>;
 
-/** Carries out one fault. */
-export async function deliverFault({ fault, onlyWhenCommitted }: DrawnFault, exchange: Exchange): Promise<Delivery> {
+/** Carries out one fault. Returns an answer to send in the ordinary way, or null: it has dealt with the socket itself. */
+export async function deliverFault(drawn: DrawnFault, exchange: Exchange): Promise<Answer | null> {
+  const { fault, onlyWhenCommitted } = drawn;
   switch (fault.fault) {
     case 'api_disabled':
       return exchange.note(refusal(503, 'api_disabled', 'The API is switched off for maintenance.'));
@@ -33,55 +31,23 @@ export async function deliverFault({ fault, onlyWhenCommitted }: DrawnFault, exc
       const headers = fault.retry_after_s === undefined ? {} : { 'retry-after': String(fault.retry_after_s) };
       return exchange.note({ ...refusal(429, 'rate_limited', 'Rate limit reached.'), headers });
     }
-    case 'late_commit':
-      return commitLate(fault, exchange);
+    case 'late_commit': {
+      const isDropped = fault.meanwhile === 'drop';
+      const answer = await exchange.performLater(fault.delay_ms, () => isDropped && exchange.socket.end());
+      return isDropped ? null : answer;
+    }
     default: {
-      if ('when' in fault && fault.when === 'before') {
-        return spoil(fault, await exchange.note(), exchange);
-      }
+      if ('when' in fault && fault.when === 'before') return spoil(fault, await exchange.note(), exchange);
       const answer = await exchange.perform();
       return onlyWhenCommitted && answer.committed !== true ? answer : spoil(fault, answer, exchange);
     }
   }
 }
 
-async function commitLate(fault: FaultNamed<'late_commit'>, exchange: Exchange): Promise<Delivery> {
-  const answer = await exchange.performLater(fault.delay_ms, () => {
-    if (fault.meanwhile === 'drop') exchange.socket.end();
-  });
-  return fault.meanwhile === 'hang' ? answer : 'done';
-}
+type SpoilingFault = Exclude<Fault, ReplacingFault>;
 
-async function spoil(
-  fault: Exclude<Fault, ReplacingFault>,
-  answer: Answer,
-  { socket, pause }: Exchange,
-): Promise<Delivery> {
+async function spoil(fault: SpoilingFault, answer: Answer, { socket, pause }: Exchange): Promise<Answer | null> {
   switch (fault.fault) {
-    case 'lost_answer':
-      socket.end();
-      return 'done';
-    case 'reset':
-      socket.resetAndDestroy();
-      return 'done';
-    case 'hang':
-      await pause(fault.duration_ms);
-      socket.destroy();
-      return 'done';
-    case 'garbage':
-      socket.end('\u0000\u0001this is not HTTP\r\n\r\n');
-      return 'done';
-    case 'cut_body':
-      socket.end(cutAnswer(fault.framing, answer));
-      return 'done';
-    case 'slow_body':
-      await writeSlowly(fault, answer, socket, pause);
-      return 'done';
-    case 'wrong_content_length': {
-      const body = bodyOf(answer);
-      socket.end(Buffer.concat([head(answer, `content-length: ${Math.max(0, body.length + fault.delta)}`), body]));
-      return 'done';
-    }
     case 'html_502':
       return {
         status: 502,
@@ -98,21 +64,48 @@ async function spoil(
       return changed(answer, withoutLastUnit);
     case 'answer':
       return { status: fault.status, body: fault.body, headers: { 'content-type': fault.content_type } };
-    default:
+    case 'empty_stock':
       // Carried out in the transaction of the order; the answer itself is correct.
-      fault.fault satisfies 'empty_stock';
       return answer;
+    case 'reset':
+      socket.resetAndDestroy();
+      break;
+    case 'hang':
+      await pause(fault.duration_ms);
+      socket.destroy();
+      break;
+    case 'slow_body':
+      await writeSlowly(fault, answer, socket, pause);
+      break;
+    default:
+      socket.end(bytesOf(fault, answer));
   }
+  return null;
 }
 
-/** The head and the first 50 % of the body. Framed by the end of the connection, only the JSON shows the cut. */
-function cutAnswer(framing: FaultNamed<'cut_body'>['framing'], answer: Answer): Buffer {
-  const body = bodyOf(answer);
-  const cut = body.subarray(0, Math.ceil(body.length / 2));
-  if (framing === 'content_length') return Buffer.concat([head(answer, `content-length: ${body.length}`), cut]);
-  if (framing === 'close') return Buffer.concat([head(answer), cut]);
-  const size = Buffer.from(`${cut.length.toString(16)}\r\n`);
-  return Buffer.concat([head(answer, 'transfer-encoding: chunked'), size, cut, Buffer.from('\r\n')]);
+/** The bytes that are sent in place of an answer. */
+function bytesOf(
+  fault: FaultNamed<'lost_answer' | 'garbage' | 'cut_body' | 'wrong_content_length'>,
+  answer: Answer,
+): Buffer {
+  const body = Buffer.from(textOf(answer));
+  switch (fault.fault) {
+    case 'lost_answer':
+      return Buffer.alloc(0);
+    case 'garbage':
+      return Buffer.from('\u0000\u0001this is not HTTP\r\n\r\n');
+    case 'wrong_content_length':
+      return Buffer.concat([head(answer, `content-length: ${Math.max(0, body.length + fault.delta)}`), body]);
+    case 'cut_body': {
+      // The head and the first 50 % of the body. Framed by the end of the connection, only the JSON shows the cut.
+      const cut = body.subarray(0, Math.ceil(body.length / 2));
+      if (fault.framing === 'content_length')
+        return Buffer.concat([head(answer, `content-length: ${body.length}`), cut]);
+      if (fault.framing === 'close') return Buffer.concat([head(answer), cut]);
+      const size = Buffer.from(`${cut.length.toString(16)}\r\n`);
+      return Buffer.concat([head(answer, 'transfer-encoding: chunked'), size, cut, Buffer.from('\r\n')]);
+    }
+  }
 }
 
 async function writeSlowly(
@@ -121,7 +114,7 @@ async function writeSlowly(
   socket: Socket,
   pause: Exchange['pause'],
 ): Promise<void> {
-  const body = bodyOf(answer);
+  const body = Buffer.from(textOf(answer));
   socket.write(head(answer, `content-length: ${body.length}`));
   for (let start = 0; start < body.length && !socket.destroyed; start += fault.bytes) {
     socket.write(body.subarray(start, start + fault.bytes));
@@ -140,10 +133,6 @@ function head(answer: Answer, ...framing: string[]): Buffer {
     ...framing,
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
-}
-
-function bodyOf(answer: Answer): Buffer {
-  return Buffer.from(textOf(answer));
 }
 
 function changed(answer: Answer, change: (order: Record<string, unknown>) => Record<string, unknown>): Answer {

@@ -7,11 +7,10 @@ import { bearerToken, canonicalAddress } from '../account/accounts.ts';
 import type { Committer } from '../storage/committer.ts';
 import { deliverFault, type Exchange } from '../faults/fault-delivery.ts';
 import type { DrawnFault, FaultSelection } from '../faults/fault-selection.ts';
-import type { Call } from '../orders/call.ts';
 import { movesMoney, type Operation } from '../values/operations.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 import { admitCall, answerCall, finishCall, noteCall } from '../orders/service.ts';
-import { refusal, toResponse } from '../orders/answers.ts';
+import { type Call, refusal, toResponse } from '../orders/call.ts';
 import { type OpenCalls, readJsonBody, type Web } from './server.ts';
 
 type ApiParts = { state: SandboxState; committer: Committer; faults: FaultSelection; openCalls: OpenCalls };
@@ -78,7 +77,7 @@ async function exchange(
     drawn === null
       ? await committer.run(() => answerCall(state, call, null))
       : await deliverFault(drawn, faultyExchange(call, drawn, incoming.socket, parts));
-  if (answer === 'done') {
+  if (answer === null) {
     // The fault has written to the socket, or will close it: the HTTP library must not write to it any more.
     outgoing.detachSocket(incoming.socket);
     return RESPONSE_ALREADY_SENT;

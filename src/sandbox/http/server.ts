@@ -4,8 +4,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { Hono } from 'hono';
-import type { JsonBody } from '../orders/call.ts';
-import { refusal, textOf, toResponse } from '../orders/answers.ts';
+import { type JsonBody, refusal, textOf, toResponse } from '../orders/call.ts';
 
 export type Web = { Bindings: HttpBindings };
 

@@ -19,10 +19,7 @@ export class Limits {
     if (!this.#settings.enabled) return 0;
     const limits = this.#of(key, operation);
     const waitMs = Math.max(...limits.map((limit) => limit.waitMs(now)));
-    for (const limit of limits) {
-      if (waitMs > 0) limit.reject(now);
-      else limit.admit(now);
-    }
+    for (const limit of limits) limit.count(now, waitMs === 0);
     return waitMs;
   }
 
@@ -34,8 +31,7 @@ export class Limits {
     for (const { key, operation, arrived_at: arrivedAt, ...call } of log.since(now - 2 * settings.window_ms)) {
       for (const limit of key === null ? [] : this.#of(key, operation)) {
         limit.waitMs(arrivedAt);
-        if (call.request_counted === 1) limit.admit(arrivedAt);
-        if (call.limited === 1) limit.reject(arrivedAt);
+        if (call.request_counted === 1 || call.limited === 1) limit.count(arrivedAt, call.limited === 0);
       }
     }
   }
@@ -56,16 +52,13 @@ export class Limits {
 export interface LimitModel {
   /** Milliseconds until a call would be let in; 0 when it would be now. Counts nothing. */
   waitMs(now: number): number;
-  /** Counts a call that was let in. */
-  admit(now: number): void;
-  /** Learns of a call that was answered 429. */
-  reject(now: number): void;
+  /** Learns of a call that was let in, or answered 429. */
+  count(now: number, letIn: boolean): void;
 }
 
 /** At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old. */
 function slidingLog(windowMs: number, cap: number, countsRejected: boolean): LimitModel {
   const stamps: number[] = [];
-  const count = (now: number): void => void stamps.push(now);
   return {
     waitMs(now) {
       const old = stamps.findIndex((stamp) => stamp > now - windowMs);
@@ -73,8 +66,9 @@ function slidingLog(windowMs: number, cap: number, countsRejected: boolean): Lim
       const over = stamps.length - cap;
       return over < 0 ? 0 : (stamps[over] ?? 0) + windowMs - now;
     },
-    admit: count,
-    reject: countsRejected ? count : () => {},
+    count(now, letIn) {
+      if (letIn || countsRejected) stamps.push(now);
+    },
   };
 }
 
@@ -101,8 +95,7 @@ function windowCounter(windowMs: number, cap: number, countsPrevious: boolean): 
       if (free <= 0 || previous === 0) return left;
       return left - Math.ceil(free / previous) + 1;
     },
-    admit: () => void (count += 1),
-    reject: () => {},
+    count: (_now, letIn) => void (count += Number(letIn)),
   };
 }
 
@@ -117,8 +110,7 @@ function tokenBucket(windowMs: number, cap: number): LimitModel {
       lastSeen = now;
       return level >= windowMs ? 0 : Math.ceil((windowMs - level) / cap);
     },
-    admit: () => void (level -= windowMs),
-    reject: () => {},
+    count: (_now, letIn) => void (level -= letIn ? windowMs : 0),
   };
 }
 

@@ -1,7 +1,6 @@
-import { type Answer, refusal } from './answers.ts';
-import { type Call, required, type Progress } from './call.ts';
+import { type Answer, type Call, type Progress, refusal, required } from './call.ts';
 import type { Plan } from './catalogue.ts';
-import type { CheckName } from '../settings/check-order.ts';
+import type { CheckName } from '../settings/config.ts';
 import { stateOf } from './units.ts';
 import type { LimitSettings } from '../settings/config.ts';
 import { isPurchase } from '../values/operations.ts';

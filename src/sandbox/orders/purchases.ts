@@ -1,7 +1,6 @@
 import { toDecimal } from '../values/money.ts';
-import { type Answer, refusal } from './answers.ts';
 import { renderEsim, renderOrder } from './rendering.ts';
-import { type Call, required, type Progress } from './call.ts';
+import { type Answer, type Call, type Progress, refusal, required } from './call.ts';
 import { familyOf, isPurchase, type PurchaseOperation } from '../values/operations.ts';
 import type { Order } from './orders.ts';
 import type { SandboxState } from './sandbox-state.ts';

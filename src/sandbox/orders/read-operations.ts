@@ -1,9 +1,8 @@
 import { toDecimal } from '../values/money.ts';
-import { type Call, required, type Progress } from './call.ts';
 import type { Esim } from './units.ts';
 import type { Family } from '../values/operations.ts';
 import { type SandboxState, topupPlans } from './sandbox-state.ts';
-import { type Answer, refusal } from './answers.ts';
+import { type Answer, type Call, type Progress, refusal, required } from './call.ts';
 import { renderEsim, renderOrder, renderPlan, renderProduct } from './rendering.ts';
 
 type ReadOperation = (call: Call, progress: Progress, state: SandboxState) => Answer;

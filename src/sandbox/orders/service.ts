@@ -1,7 +1,6 @@
-import { type Answer, textOf } from './answers.ts';
 import { readOperations } from './read-operations.ts';
-import type { Call, Progress } from './call.ts';
-import { admissionChecks, type CheckName } from '../settings/check-order.ts';
+import { type Answer, type Call, type Progress, textOf } from './call.ts';
+import { admissionChecks, type CheckName } from '../settings/config.ts';
 import { checks } from './checks.ts';
 import { isPurchase, movesMoney } from '../values/operations.ts';
 import { cancel, purchase, rememberRefusal } from './purchases.ts';

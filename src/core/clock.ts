@@ -37,13 +37,10 @@ export function shortDuration(ms: number): string {
   const first = units.findIndex(([, size]) => ms >= size);
   if (first === -1) return '0 s';
   let rest = ms;
-  const parts = units.slice(first, first + 2).map(([name, size]): [string, number] => {
-    const amount = Math.floor(rest / size);
-    rest -= amount * size;
-    return [name, amount];
-  });
-  return parts
-    .filter(([, amount]) => amount > 0)
-    .map(([name, amount]) => `${amount} ${name}`)
-    .join(' ');
+  const parts: string[] = [];
+  for (const [name, size] of units.slice(first, first + 2)) {
+    if (rest >= size) parts.push(`${Math.floor(rest / size)} ${name}`);
+    rest %= size;
+  }
+  return parts.join(' ');
 }

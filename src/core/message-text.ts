@@ -19,43 +19,23 @@ export function quoted(value: string): string {
 /** So many characters of a secret are more than a word of the text that happens to be equal. */
 const tellingLength = 12;
 
-/** One way to write a secret, comparable, and its beginning by which it is found. */
-interface SecretForm {
-  readonly whole: string;
-  readonly start: string;
-}
-
-/** Making the forms of a secret takes longer than looking for them in an answer. A token of a shop changes each day. */
-const knownForms = new Map<string, readonly SecretForm[]>();
-const mostKnown = 100;
-
-function formsOf(secret: string): readonly SecretForm[] {
-  const known = knownForms.get(secret);
-  if (known !== undefined) return known;
-  const forms = secretForms(secret).map((form) => {
-    const whole = comparable(form);
-    return { whole, start: whole.slice(0, tellingLength) };
-  });
-  if (knownForms.size >= mostKnown) knownForms.clear();
-  knownForms.set(secret, forms);
-  return forms;
-}
-
 /**
  * Removes a secret from a text: as it is, in hexadecimal or base64, in capital or small letters, and each beginning of it with
  * at least 12 characters. Also a shorter one that is left where the text was cut.
  */
 export function withoutSecret(text: string, secret: string): string {
   if (secret === '') return text;
-  let clean = formsOf(secret).reduce(withoutForm, text);
+  let clean = secretForms(secret).map(comparable).reduce(withoutForm, text);
   for (let length = Math.min(tellingLength, secret.length) - 1; length >= 4 && clean.includes('…'); length -= 1) {
     clean = clean.replaceAll(`${secret.slice(0, length)}…`, '[key]…');
   }
   return clean;
 }
 
-function withoutForm(text: string, { whole, start }: SecretForm): string {
+/** @param whole one way to write the secret, comparable */
+function withoutForm(text: string, whole: string): string {
   const found = comparable(text);
+  const start = whole.slice(0, tellingLength);
   let clean = '';
   let from = 0;
   for (let at = found.indexOf(start); at >= 0; at = found.indexOf(start, from)) {

@@ -95,7 +95,7 @@ async function createParts(options: SandboxOptions, settings: SandboxSettings, d
   const state = sandboxState({ settings, catalogue: readCatalogue(catalogueFile), database, clock, seed });
   const faults = new FaultSelection(seed, settings.faults);
   const committer = new Committer(database);
-  const operator = new Operator(state, faults, catalogueFile);
+  const operator = new Operator(state, faults);
   await committer.run(() => (options.reset === true ? operator.reset() : operator.seed()));
   operator.restartLimits();
   const openCalls = new OpenCalls();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCatalogue, shippedCatalogue } from '../../src/sandbox/orders/catalogue.ts';
 import { destinationsAnswer, plansAnswer, productsAnswer } from '../support/sandbox-answers.ts';
-import { callerOf, giftCard, operatorOf, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
+import { callerOf, giftCard, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const small = (stock: number): string => `
 gift_cards:
@@ -84,12 +84,10 @@ describe('the catalogue', () => {
     expect(refusalOf(await callerOf(second).post('/orders', giftCard('c', { variant: 'one' })))).toBe(
       '409 out_of_stock',
     );
+    await second.close();
     writeFileSync(file, small(1));
-    expect((await operatorOf(second).post('/catalogue/reload')).status).toBe(200);
-    expect((await callerOf(second).post('/orders', giftCard('c', { variant: 'one' }))).status).toBe(201);
-    writeFileSync(file, 'gift_cards: 7');
-    expect(refusalOf(await operatorOf(second).post('/catalogue/reload'))).toBe('422 invalid_request');
-    expect((await callerOf(second).get('/products')).text).toContain('"one"');
+    const third = await start();
+    expect((await callerOf(third).post('/orders', giftCard('c', { variant: 'one' }))).status).toBe(201);
   });
 
   it('a sandbox does not start with a wrong catalogue, and names the place of the mistake', async () => {

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { RequestPage } from '../../src/sandbox/limits/request-log.ts';
+import type { RequestPage } from '../../src/sandbox/orders/request-log.ts';
 import {
   callerOf,
   codeOf,

@@ -26,21 +26,9 @@ export type EntryState = (typeof entryStates)[number];
 export type RecoveryStage = 'none' | 'own_reference' | 'replacement' | 'done';
 
 /** A count for every state, all zero. */
-export function zeroCounts(): Record<EntryState, number> {
-  return {
-    pending: 0,
-    sending: 0,
-    waiting: 0,
-    unknown: 0,
-    placed: 0,
-    fulfilled: 0,
-    refunded: 0,
-    rejected: 0,
-    expired: 0,
-    cancelled: 0,
-    needs_review: 0,
-    held: 0,
-  };
+export function zeroCounts(): Record<EntryState, number>;
+export function zeroCounts(): Record<string, number> {
+  return Object.fromEntries(entryStates.map((state) => [state, 0]));
 }
 
 export const finalStates = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled'] as const;

@@ -66,23 +66,13 @@ type OperatorVerdict =
 const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why, hint });
 const accept = (move: OperatorMove): OperatorVerdict => ({ ok: true, move });
 
-function unchanged(facts: OperatorFacts): OperatorMove {
-  const { state, nextStep, dueAtMs, outcomeUnknown, settlementDelayEndMs, reviewReason, heldFrom, orderNumber } = facts;
-  return {
-    state,
-    nextStep,
-    dueAtMs,
-    outcomeUnknown,
-    settlementDelayEndMs,
-    reviewReason,
-    heldFrom,
-    error: 'keep',
-    orderNumber,
-    units: null,
-    restartsSchedule: false,
-    reorders: false,
-  };
-}
+const unchanged = (facts: OperatorFacts): OperatorMove => ({
+  ...facts,
+  error: 'keep',
+  units: null,
+  restartsSchedule: false,
+  reorders: false,
+});
 
 type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
 

@@ -1,6 +1,7 @@
 import type { ApiKey } from '../account/accounts.ts';
 import type { Call } from '../orders/call.ts';
 import type { Catalogue } from '../orders/catalogue.ts';
+import * as z from 'zod';
 import { SeededStream } from '../values/randomness.ts';
 import { type Fault, type FaultRule, faultRuleSchema, faultSchema } from '../settings/fault-rules.ts';
 
@@ -13,7 +14,7 @@ export type DrawnFault = {
 
 type ActiveRule = { rule: FaultRule; stream: SeededStream; matched: number; hits: number };
 type CallerKey = Pick<ApiKey, 'name' | 'account'> | undefined;
-type Ordered = { reference: string | undefined; item: string | undefined };
+type Ordered = { reference?: string | undefined; item?: string | undefined };
 
 /** So many spoiled references are remembered; then the oldest is forgotten. */
 const maxRememberedReferences = 10_000;
@@ -116,13 +117,11 @@ function matches({ match }: FaultRule, call: Call, { reference, item }: Ordered,
   return match.key === undefined || match.key === key?.name;
 }
 
+const textOrNothing = z.string().optional().catch(undefined);
+const orderedSchema = z.object({ reference: textOrNothing, variant: textOrNothing, plan: textOrNothing });
+
 /** The reference and the item in a body that is not checked yet. */
-function orderedIn(call: Call): Ordered {
-  const json = 'json' in call.body ? call.body.json : undefined;
-  const text = (name: string): string | undefined => {
-    if (typeof json !== 'object' || json === null) return undefined;
-    const value: unknown = Object.getOwnPropertyDescriptor(json, name)?.value;
-    return typeof value === 'string' ? value : undefined;
-  };
-  return { reference: text('reference'), item: text('variant') ?? text('plan') };
+function orderedIn({ body }: Call): Ordered {
+  const { reference, variant, plan } = orderedSchema.safeParse('json' in body ? body.json : undefined).data ?? {};
+  return { reference, item: variant ?? plan };
 }

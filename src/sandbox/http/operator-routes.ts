@@ -10,7 +10,7 @@ import {
   settingChangesSchema,
 } from '../operator/operator.ts';
 import type { Committer } from '../storage/committer.ts';
-import { requestFilterSchema } from '../limits/request-log.ts';
+import { requestFilterSchema } from '../orders/request-log.ts';
 import { readJsonBody, type Web } from './server.ts';
 
 const tenYearsMs = 10 * 365 * 86_400_000;
@@ -36,7 +36,6 @@ const commands: Record<string, Command> = {
   'POST /reset': (operator) => operator.reset(),
   'GET /clock': (operator) => ({ now: operator.now() }),
   'POST /clock': (operator, body) => ({ now: operator.advanceClock(clockSchema.parse(body).advance_ms) }),
-  'POST /catalogue/reload': (operator) => ({ products: operator.reloadCatalogue().products.size }),
   'POST /esims/:iccid': (operator, body, parameter) =>
     operator.esimEvent(parameter('iccid'), esimEventSchema.parse(body)),
   'POST /orders/:number/deliver': (operator, _body, parameter) => operator.deliverOrder(parameter('number')),

@@ -1,6 +1,16 @@
 import type { LimitSettings } from '../settings/config.ts';
 import { movesMoney, type Operation } from '../values/operations.ts';
-import type { RequestLog } from './request-log.ts';
+
+/** A call as the log keeps it; the last three are 0 or 1. */
+export type CountedCall = {
+  /** The number of its key; null: it had none, or an unknown one. */
+  key: number | null;
+  operation: Operation;
+  arrived_at: number;
+  request_counted: number;
+  order_counted: number;
+  limited: number;
+};
 
 /**
  * The two limits of Spec 8, for each key: 60 requests, and 20 calls that move money, in a minute. A call that moves
@@ -24,11 +34,11 @@ export class Limits {
   }
 
   /** Starts over with these settings, and counts the calls in the log that can still matter. */
-  restart(settings: LimitSettings, log: RequestLog, now: number): void {
+  restart(settings: LimitSettings, callsSince: (time: number) => CountedCall[], now: number): void {
     this.#settings = settings;
     this.#keys.clear();
     if (!settings.enabled) return;
-    for (const { key, operation, arrived_at: arrivedAt, ...call } of log.since(now - 2 * settings.window_ms)) {
+    for (const { key, operation, arrived_at: arrivedAt, ...call } of callsSince(now - 2 * settings.window_ms)) {
       for (const limit of key === null ? [] : this.#of(key, operation)) {
         limit.waitMs(arrivedAt);
         if (call.request_counted === 1 || call.limited === 1) limit.count(arrivedAt, call.limited === 0);

@@ -1,7 +1,7 @@
 import type { ApiKey, Balance } from '../account/accounts.ts';
 import { type Esim, type EsimState, stateOf } from '../orders/units.ts';
 import type { Order } from '../orders/orders.ts';
-import type { LoggedCall } from '../limits/request-log.ts';
+import type { LoggedCall } from '../orders/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 
 type LedgerOrder = Omit<Order, 'id' | 'fingerprint' | 'unit_minor' | 'codes' | 'answer' | 'due_at' | 'due_outcome'>;

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { NewAccount, newAccountSchema } from '../account/accounts.ts';
 import type { FaultSelection } from '../faults/fault-selection.ts';
-import type { LoggedRequest, RequestFilter, RequestPage } from '../limits/request-log.ts';
-import { type Catalogue, readCatalogue } from '../orders/catalogue.ts';
+import type { LoggedRequest, RequestFilter, RequestPage } from '../orders/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 import { stateOf } from '../orders/units.ts';
 import { sandboxConfigSchema, type SandboxSettings } from '../settings/config.ts';
@@ -47,15 +46,13 @@ export const itemEventSchema = z.strictObject({ stock: z.int().min(0).optional()
 export class Operator {
   readonly #state: SandboxState;
   readonly faults: FaultSelection;
-  readonly #catalogueFile: string | URL;
   /** The settings of the config; a reset returns to them. */
   readonly #configured: SandboxSettings;
 
   /** @internal */
-  constructor(state: SandboxState, faults: FaultSelection, catalogueFile: string | URL) {
+  constructor(state: SandboxState, faults: FaultSelection) {
     this.#state = state;
     this.faults = faults;
-    this.#catalogueFile = catalogueFile;
     this.#configured = state.settings;
   }
 
@@ -96,7 +93,7 @@ export class Operator {
   /** Counts the calls of the log again, by the limits of the settings. */
   restartLimits(): void {
     const { limits, settings, requestLog } = this.#state;
-    limits.restart(settings.limits, requestLog, this.now());
+    limits.restart(settings.limits, (time) => requestLog.since(time), this.now());
   }
 
   /** The time of the sandbox, in milliseconds since the epoch. */
@@ -198,13 +195,6 @@ export class Operator {
     if (isProduct && change.stock !== undefined) stock.set(item, change.stock);
     if (isPlan && change.on_sale !== undefined) stock.setOnSale(item, change.on_sale);
     return isProduct || isPlan;
-  }
-
-  /** Reads the catalogue file again. Throws when it is not valid, and keeps the old one. */
-  reloadCatalogue(): Catalogue {
-    this.#state.catalogue = readCatalogue(this.#catalogueFile);
-    this.#state.stock.seed(this.#state.catalogue);
-    return this.#state.catalogue;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Accounts } from '../account/accounts.ts';
 import { Limits } from '../limits/limits.ts';
-import { RequestLog } from '../limits/request-log.ts';
+import { RequestLog } from './request-log.ts';
 import type { SandboxSettings } from '../settings/config.ts';
 import type { Database } from '../storage/database.ts';
 import type { SandboxClock } from '../values/clock.ts';
@@ -9,7 +9,7 @@ import { type Catalogue, type Plan, Stock } from './catalogue.ts';
 import { Orders } from './orders.ts';
 import { type Esim, Esims } from './units.ts';
 
-/** What a sandbox is made with. The settings and the catalogue can be replaced while it runs. */
+/** What a sandbox is made with. The settings can be replaced while it runs. */
 type Basis = { settings: SandboxSettings; catalogue: Catalogue; database: Database; clock: SandboxClock; seed: number };
 
 /** Everything that a call can read or change. */

@@ -1,5 +1,5 @@
 import { readOperations } from './read-operations.ts';
-import { type Answer, type Call, type Progress, textOf } from './call.ts';
+import { type Answer, type Call, type Progress } from './call.ts';
 import { admissionChecks, type CheckName } from '../settings/config.ts';
 import { checks } from './checks.ts';
 import { isPurchase, movesMoney } from '../values/operations.ts';
@@ -49,20 +49,8 @@ export function noteCall(state: SandboxState, call: Call, answer = noAnswer, fau
 
 /** The answer as it is sent, with the number under which it is in the request log. */
 function logged(state: SandboxState, call: Call, progress: Progress, answer: Answer, fault: string | null): Answer {
-  const sent = { ...answer, body: textOf(answer) };
-  const id = state.requestLog.add({
-    ...call,
-    key: progress.key?.id ?? null,
-    letIn: progress.letIn,
-    status: answer.status,
-    code: answer.code ?? null,
-    reference: progress.purchase?.reference ?? null,
-    order_number: answer.orderNumber ?? null,
-    fault,
-    request: call.body.text,
-    response: sent.body,
-  });
-  return { ...sent, headers: { ...answer.headers, 'request-id': `req-${id}` } };
+  const id = state.requestLog.add(call, progress, answer, fault);
+  return { ...answer, headers: { ...answer.headers, 'request-id': `req-${id}` } };
 }
 
 /** Runs the selected checks in the configured order. The first refusal is the answer. */

@@ -1,8 +1,10 @@
 import * as z from 'zod';
+import type { CountedCall } from '../limits/limits.ts';
 import type { SandboxSettings } from '../settings/config.ts';
 import type { Database } from '../storage/database.ts';
 import { isoTime } from '../values/clock.ts';
 import { movesMoney, type Operation } from '../values/operations.ts';
+import { type Answer, type Call, type Progress, textOf } from './call.ts';
 
 /** The form of the keys that this sandbox makes: see `newKeyValue`. */
 const generatedKey = /wok_[\w-]{32}/g;
@@ -33,30 +35,7 @@ type Facts = {
   fault: string | null;
 };
 
-export type LoggedCall = Facts & {
-  id: number;
-  /** The number of its key; null: it had none, or an unknown one. */
-  key: number | null;
-  arrived_at: number;
-  request_counted: number;
-  order_counted: number;
-  limited: number;
-};
-
-/** A call and its answer. */
-type CallToLog = Facts & {
-  key: number | null;
-  arrivedAt: number;
-  /** Whether the limits let it in; absent: they have not seen it. */
-  letIn: boolean | undefined;
-  /** The bearer token, which the log must not contain. */
-  token: string | undefined;
-  method: string;
-  path: string;
-  address: string;
-  request: string;
-  response: string;
-};
+export type LoggedCall = Facts & CountedCall & { id: number };
 
 /** The oldest rows are deleted once for so many new ones, which is cheaper than at each call. */
 const pruneEvery = 1_000;
@@ -129,32 +108,28 @@ export class RequestLog {
   }
 
   /** Logs a call and its answer, and returns the number of its row. */
-  add(call: CallToLog): number {
-    const { letIn, operation } = call;
+  add(call: Call, { key, letIn, purchase }: Progress, answer: Answer, fault: string | null): number {
+    const { operation, arrivedAt } = call;
+    const counted = [letIn === true, letIn === true && movesMoney(operation), letIn === false].map(Number);
+    const about = [purchase?.reference, answer.orderNumber];
     const { lastInsertRowid } = this.#database.run(
       `INSERT INTO calls (key, operation, arrived_at, request_counted, order_counted, limited, status, code, reference,
-         order_number, fault) VALUES (@key, @operation, @arrivedAt, @request_counted, @order_counted, @limited, @status,
-         @code, @reference, @order_number, @fault)`,
-      {
-        ...call,
-        request_counted: Number(letIn === true),
-        order_counted: Number(letIn === true && movesMoney(operation)),
-        limited: Number(letIn === false),
-      },
+         order_number, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [key?.id, operation, arrivedAt, ...counted, answer.status, answer.code, ...about, fault],
     );
     const id = Number(lastInsertRowid);
     const { calls, bodies } = this.#settings;
     if (id > calls && id % pruneEvery === 0) this.#database.run('DELETE FROM calls WHERE id <= ?', id - calls);
-    if (bodies > 0) this.#addExchange(id, call);
+    if (bodies > 0) this.#addExchange(id, call, textOf(answer));
     if (id % pruneBodiesEvery === 0) this.#database.run('DELETE FROM exchanges WHERE call <= ?', id - bodies);
     return id;
   }
 
-  #addExchange(id: number, { token, method, path, address, request, response }: CallToLog): void {
+  #addExchange(id: number, { token, method, path, address, body }: Call, response: string): void {
     const keys = token === undefined ? this.#knownKeys : [...this.#knownKeys, token];
     // Masked before it is cut: the beginning of a key must not be left at the cut.
     const logged = (text: string, maxChars: number): string => cut(withoutKeys(text, keys), maxChars);
-    const [sent, answered] = [request, response].map((body) => logged(body, this.#settings.body_chars));
+    const [sent, answered] = [body.text, response].map((text) => logged(text, this.#settings.body_chars));
     const row = [id, method, logged(path, maxPathChars), address, sent, answered];
     this.#database.run('INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?)', row);
   }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import type { Logger } from 'pino';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/message-text.ts';
@@ -104,7 +104,7 @@ function versionOf(path: string): string {
   return `${mtimeNs}:${size}:${ino}`;
 }
 
-const fileSchema = z.strictObject({ skus: z.record(z.string().min(1).max(128), skuSchema) });
+const fileSchema = z.strictObject({ skus: z.map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs') });
 type Issue = z.core.$ZodIssue;
 
 /** One mistake in a SKU map. */
@@ -146,8 +146,8 @@ type Content = { readonly tree: unknown; readonly lineOf: (path: Issue['path']) 
 export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
   const { tree, lineOf } = format === 'csv' ? fromCsv(content) : fromYaml(content);
   const parsed = fileSchema.safeParse(tree);
-  if (parsed.success) return new Map(Object.entries(parsed.data.skus));
-  const mistakes = parsed.error.issues.map((issue) => {
+  if (parsed.success) return parsed.data.skus;
+  const mistakes = parsed.error.issues.slice(0, mistakesAtOnce).map((issue) => {
     const key = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
     return { line: lineOf([...issue.path, ...key]), path: issue.path.join('.'), rule: issue.message };
   });
@@ -156,10 +156,23 @@ export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
 
 function fromYaml(content: string): Content {
   const lines = new LineCounter();
-  // With string keys, a SKU of digits stays as it is written. The parser refuses a key that stands twice.
-  const document = parseDocument(content, { stringKeys: true, lineCounter: lines, prettyErrors: false });
+  // With string keys, a SKU of digits stays as it is written. The parser's own search for a key that stands twice compares each
+  // with all others: minutes for a large map.
+  const options = { stringKeys: true, uniqueKeys: false, lineCounter: lines, prettyErrors: false };
+  const document = parseDocument(content, options);
   const lineAt = (offset: number): number => lines.linePos(offset).line;
   const mistakes = document.errors.map(({ pos, message }) => wholeFile(lineAt(pos[0]), `is not YAML: ${message}`));
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        const name = isScalar(key) ? key.value : key;
+        const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
+        if (seen.has(name)) mistakes.push(wholeFile(lineAt(offset), `the key "${String(name)}" stands twice`));
+        seen.add(name);
+      }
+    },
+  });
   if (mistakes.length > 0) throw new SkuMapError(mistakes);
   const lineOf = (path: Issue['path']): number => {
     for (let length = path.length; length > 0; length -= 1) {
@@ -168,11 +181,18 @@ function fromYaml(content: string): Content {
     }
     return 1;
   };
-  return { tree: document.toJS(), lineOf };
+  const skus = document.get('skus');
+  if (!isMap(skus)) return { tree: document.toJS(), lineOf };
+  // Not an object: `__proto__` is a SKU like others.
+  const read = skus.items.map(({ key, value }) => {
+    const name = isScalar(key) ? String(key.value) : '';
+    return [name, isNode(value) ? value.toJS(document) : value] as const;
+  });
+  return { tree: { ...document.toJS(), skus: new Map(read) }, lineOf };
 }
 
 function fromCsv(content: string): Content {
-  const skus: Record<string, unknown> = {};
+  const skus = new Map<string, unknown>();
   const lines = new Map<string, number>();
   for (const { record, info } of rowsOf(content)) {
     const { sku = '', ...cells } = record;
@@ -182,7 +202,7 @@ function fromCsv(content: string): Content {
     }
     lines.set(sku, info.lines);
     const filled = Object.entries(cells).filter(([, cell]) => cell !== '');
-    skus[sku] = Object.fromEntries(filled.map(([name, cell]) => [name, typed(name, cell)]));
+    skus.set(sku, Object.fromEntries(filled.map(([name, cell]) => [name, typed(name, cell)])));
   }
   return { tree: { skus }, lineOf: ([, sku = '']) => lines.get(String(sku)) ?? 1 };
 }

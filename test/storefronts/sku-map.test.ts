@@ -24,6 +24,15 @@ describe('a SKU map', () => {
     expect([...yaml.keys()]).toEqual(['A-1', '0012']);
   });
 
+  it.each([
+    ['yaml', 'skus:\n  A: { type: esim_order, plan: p }\n  __proto__: { type: esim_order, plan: q }\n'],
+    ['csv', 'sku,type,plan\nA,esim_order,p\n__proto__,esim_order,q\n'],
+  ] as const)('takes any name for a SKU (%s)', (format, content) => {
+    const map = readSkuMap(content, format);
+    expect([...map.keys()]).toEqual(['A', '__proto__']);
+    expect(map.get('__proto__')).toMatchObject({ plan: 'q' });
+  });
+
   it('has the rules of a SKU in both forms', () => {
     const yaml = readSkuMap(
       'skus:\n  A: { type: gift_card_order, variant: v, split: true, partial: false, fallback_currency: EUR, wait_h: 48, not_after: 2026-12-31T23:59:59Z }\n',
@@ -47,7 +56,13 @@ describe('a SKU map', () => {
       'skus: { A: { type: gift_card_order, variant: v, quantity: 0 } }',
       'skus.A.quantity',
     ],
-    ['a SKU twice', 'yaml', 'skus:\n  A: { type: esim_order, plan: p }\n  A: { type: esim_order, plan: q }', 'unique'],
+    [
+      'a SKU twice',
+      'yaml',
+      'skus:\n  A: { type: esim_order, plan: p }\n  A: { type: esim_order, plan: q }',
+      'line 3: the key "A" stands twice',
+    ],
+    ['a field twice', 'yaml', 'skus: { A: { type: esim_order, plan: p, plan: q } }', 'the key "plan" stands twice'],
     [
       'a SKU twice',
       'csv',

@@ -25,7 +25,6 @@ export interface Admin extends HealthServer {
   readonly token: string;
 }
 
-/** Starts the server that answers health checks and takes commands. */
 export async function startAdmin(
   deps: PartDeps,
   parts: WorkerParts,
@@ -51,7 +50,6 @@ export async function startAdmin(
   return { ...(await startHealthServer(health)), token };
 }
 
-/** Performs a command of the command line or of a page. */
 function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, current: CurrentConfig) {
   const { store, dispatcher, notify } = parts;
   const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };

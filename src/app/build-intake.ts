@@ -53,10 +53,7 @@ export async function startWebhook(
   return await WebhookIntake.start({ store, clock, logger, config, shops, version, readBack, onAccepted });
 }
 
-/**
- * Builds the intake of the shops' orders, for their webhooks and for read-back.
- * @param onChanged called when the outbox has new lines, or lines were taken back
- */
+/** Builds the intake of the shops' orders. `onChanged`: the outbox has new lines, or lines were taken back. */
 export function buildStorefronts(
   deps: WorkerDeps & Partial<Pick<PartDeps, 'metrics'>>,
   store: Store,
@@ -90,10 +87,7 @@ export function buildReadBack(
   return new ReadBack({ shops, store: store.storefronts, clock, logger, connections, handlerOf });
 }
 
-/**
- * Which orders of shops are read again before they are bought, by the configuration in use.
- * @param onDelayed called when an entry of this source waits for that
- */
+/** Which orders of shops are read again before they are bought. `onDelayed`: an entry of the source waits for that. */
 export function recheckRule(current: CurrentConfig, onDelayed: (source: string) => void): RecheckRule {
   const isReadBack = (source: string): boolean =>
     current.config.intake.shops.some((shop) => shop.source === source && shop.rest !== null);

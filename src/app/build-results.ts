@@ -15,10 +15,7 @@ import type { Store } from '../store/store.ts';
 import { writtenShops } from './open-outbox.ts';
 import type { BuiltResults, CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
-/**
- * Builds the delivery of results and creates their folder.
- * @throws OrderSyncError CONFIG_INVALID when a template of the text for customers cannot be used
- */
+/** @throws OrderSyncError CONFIG_INVALID when a template of the text for customers cannot be used */
 export function buildResults(
   deps: PartDeps,
   store: Store,
@@ -54,7 +51,6 @@ export function buildResults(
   return { deliveries, csvResults, resultFolder, sinksOf };
 }
 
-/** Builds what posts alerts to each endpoint that is configured. */
 export async function buildAlerts(
   { config, clock, random, version, logger: parent }: WorkerDeps,
   store: Store,

@@ -18,7 +18,6 @@ export function buildWholesaleClient({ config, clock, version }: WorkerDeps, api
   return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version, answerTimes, ...trust });
 }
 
-/** Builds what all calls to the API share: the budget of each key, the pauses, the policy. */
 export async function buildSubmission(
   deps: WorkerDeps,
   store: Store,
@@ -44,7 +43,6 @@ export async function buildSubmission(
   };
 }
 
-/** Builds the loop that sends orders and looks them up. */
 export function buildDispatcher(
   { config, metrics }: PartDeps,
   current: CurrentConfig,

@@ -6,7 +6,6 @@ import type { Store } from '../store/store.ts';
 
 /** How long a step of the wall clock may stay unnoticed; nothing depends on it, because the worker's clock continues. */
 const everyMs = 1000;
-/** How often the time is recorded for the next start. */
 const recordedEveryMs = 60_000;
 
 interface FollowerDeps {
@@ -15,7 +14,6 @@ interface FollowerDeps {
   readonly logger: Logger;
   /** Called when the stored times have moved, before any other code runs: parts read again what they keep in memory. */
   readonly onStep?: (stepMs: number) => Promise<void>;
-  /** Default: 1 s. */
   readonly everyMs?: number;
 }
 
@@ -41,12 +39,10 @@ export class ClockFollower {
     this.#loop = new Loop({ clock: deps.clock, round, endsWithRound: true });
   }
 
-  /** Rejects when the times could not be moved: the worker must stop. */
   get failed(): Promise<never> {
     return this.#loop.failed;
   }
 
-  /** Compares the clock with the last time on disk. Called before anything that is stored is waited for. */
   async catchUp(): Promise<void> {
     const { store, clock } = this.#deps;
     const lastSeenMs = await store.times.lastSeenMs();
@@ -65,7 +61,6 @@ export class ClockFollower {
     await this.#loop.stop();
   }
 
-  /** Follows a step of the machine's clock, if there was one. */
   async check(): Promise<void> {
     const { clock } = this.#deps;
     const stepMs = clock.pendingStepMs();

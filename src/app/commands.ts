@@ -55,7 +55,6 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
   };
 }
 
-/** @throws OrderSyncError NOT_FOUND when no such shop is read back */
 export async function performCalls(
   { readBack, submission }: { readonly readBack: ReadBack; readonly submission: Submission },
   command: CallingCommand,

@@ -8,10 +8,7 @@ export function missingFolders({ intake, results }: Config) {
   return [inbox, { key: 'results.folder', path: results.folder }].filter(({ path }) => !existsSync(path));
 }
 
-/**
- * A worker that made a mistyped inbox itself would watch it in silence.
- * @throws OrderSyncError FOLDER_UNUSABLE
- */
+/** A mistyped inbox would be watched in silence. @throws OrderSyncError FOLDER_UNUSABLE */
 export function requireFolders(config: Config): void {
   const missing = missingFolders(config);
   if (missing.length === 0) return;

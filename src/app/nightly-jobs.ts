@@ -96,11 +96,9 @@ interface ShredderDeps extends SealingDeps {
   readonly store: Pick<Store, 'codeRetention' | 'sealing'>;
   /** A clock that is wrong could shred what is new: then nothing is shredded. */
   readonly apiClock: Pick<ApiClock, 'read'>;
-  /** For how many days delivered codes are kept. */
   readonly codesDays: number;
 }
 
-/** Shreds codes that were kept for long enough, in small steps. */
 async function shredOldCodes(deps: ShredderDeps, signal: AbortSignal): Promise<void> {
   const { store, clock, apiClock, logger, codesDays } = deps;
   if (apiClock.read().verdict === 'wrong') {

@@ -89,6 +89,5 @@ export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intak
   ];
 }
 
-/** The shops into whose orders results are written. */
 export const writtenShops = (shops: readonly Shop[]): readonly Shop[] =>
   shops.filter(({ rest, writeBack }) => rest !== null && writeBack !== null);

@@ -110,7 +110,6 @@ export class ProgressKeeper {
     this.#loop.start();
   }
 
-  /** Writes the file a last time. */
   async stop(): Promise<void> {
     await this.#loop.stop();
   }

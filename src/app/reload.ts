@@ -9,10 +9,7 @@ import { buildStorefronts } from './build-intake.ts';
 import { resultSinks } from './open-outbox.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/**
- * Builds the reload of the configuration. Null when the configuration cannot be read again.
- * @param onUse called in the moment in which the new configuration takes effect
- */
+/** Null when the configuration cannot be read again. `onUse` is called when the new one takes effect. */
 export function buildReloader(
   deps: PartDeps,
   parts: WorkerParts,
@@ -112,11 +109,7 @@ export class ConfigReloader {
     return this.#inUse;
   }
 
-  /**
-   * Waits for a reload that is under way.
-   * @param asked who asked for it, for the log
-   * @throws OrderSyncError CONFIG_INVALID when the new configuration is refused
-   */
+  /** Waits for one that is under way. @throws OrderSyncError CONFIG_INVALID when the new configuration is refused */
   reload(asked: string): Promise<ReloadReport> {
     const turn = this.#turn.then(() => this.#reload(asked));
     this.#turn = turn.catch(() => undefined);

@@ -49,7 +49,6 @@ export class Upkeep {
     return { name: 'upkeep', readiness: false, check: () => this.health(), details: () => this.#trouble?.[1] ?? null };
   }
 
-  /** The last result of each task that has one. */
   get results(): ReadonlyMap<UpkeepTask, UpkeepResult> {
     return this.#results;
   }

@@ -24,7 +24,6 @@ export async function requireSpaceToStart({ dataDir }: Pick<Config, 'dataDir'>):
   throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
 }
 
-/** Whether a start failed because a disk is full. */
 export function failedForSpace(error: unknown): boolean {
   if (error instanceof AggregateError) return failedForSpace(error.errors[0]);
   if (isDiskFull(error) || isOutOfSpace(error)) return true;

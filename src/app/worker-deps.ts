@@ -58,7 +58,6 @@ export interface BuiltResults {
   readonly sinksOf: (config: Config) => readonly Sink[];
 }
 
-/** The dependencies that all calls to the API share. */
 export interface Submission extends AttemptDeps {
   readonly wholesale: WholesaleClient;
   readonly apiClock: ApiClock;

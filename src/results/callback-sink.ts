@@ -16,13 +16,9 @@ interface CallbackDeps extends Pick<PostDeps, 'clock' | 'version' | 'connect'> {
 
 /** The delay after each failure, as Standard Webhooks recommends: about three days, then the delivery is given up. */
 const retryDelaysMs = [5000, ...[5, 30, 120, 300, 600, 840, 1200, 1440].map((minutes) => minutes * 60_000)];
-/** Deliveries to an endpoint are recorded under this name. */
 export const callbackSinkName = (endpoint: string): string => `callback:${endpoint}`;
 
-/**
- * Posts each result to a receiver, signed, at least once. Only a 2xx confirms it. A redirect is never followed, because
- * delivered codes would go to an address that nobody configured.
- */
+/** Posts each result to a receiver, signed, at least once; `postSigned` says what confirms it. */
 export function callbackSink({ endpoint, receiver, retryTimeScale, ...deps }: CallbackDeps): Sink {
   const post = async (id: string, body: string, signal: AbortSignal): Promise<void> =>
     await postSigned(receiver(), { id, body }, { ...deps, signal, configKey: 'results.callbacks' });

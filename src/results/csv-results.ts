@@ -12,7 +12,6 @@ import type { Store } from '../store/store.ts';
 import { retryDelayMs } from './delivery-loop.ts';
 import type { ResultFolder } from './result-folder.ts';
 
-/** A CSV order file as it came. */
 export interface OriginalCsv {
   /** Whether it begins with a byte order mark. */
   readonly hasMark: boolean;
@@ -28,10 +27,7 @@ interface OriginalRecord {
   readonly isBlank: boolean;
 }
 
-/**
- * Reads a file again.
- * @throws OrderSyncError NOT_FOUND when it is not kept any more; REFUSED when it is another file now
- */
+/** @throws OrderSyncError NOT_FOUND when the file is not kept any more; REFUSED when it is another file now */
 export type ReadOriginal = (file: DueCsvFile, use: (csv: OriginalCsv) => Promise<void>) => Promise<void>;
 
 interface CsvResultsDeps {
@@ -74,7 +70,6 @@ export class CsvResults {
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
   }
 
-  /** Rejects when the outbox could not be read or written: the worker must stop. */
   get failed(): Promise<never> {
     return this.#loop.failed;
   }

@@ -12,10 +12,7 @@ const mostUnits = 500;
 /** Adds to a result what the customer of its order reads. Never rejects: a result without it is worth more than none. */
 export type CustomerTexts = (document: ResultDocument, ordered: OrderedEntries) => Promise<ResultDocument>;
 
-/**
- * The texts that `results.customer` asks for.
- * @throws OrderSyncError CONFIG_INVALID when a template cannot be used
- */
+/** @throws OrderSyncError CONFIG_INVALID when a template cannot be used */
 export function customerTexts({ qr, templates: folder }: CustomerSettings, logger: Logger): CustomerTexts {
   const templates = readTemplates(folder);
   return async (document, ordered) => {

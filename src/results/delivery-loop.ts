@@ -12,7 +12,6 @@ import type { Store } from '../store/store.ts';
 import type { CustomerTexts } from './customer-texts.ts';
 import { SinkPause } from './sink-pause.ts';
 
-/** A receiver of results. */
 export interface Sink {
   /** Deliveries are recorded under this name: it must not change. */
   readonly name: string;
@@ -46,9 +45,7 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Adds what the customer reads; null or absent: results have no such text. */
   readonly texts?: CustomerTexts | null;
-  /** Counts the deliveries that ended; one that failed is tried again. */
   readonly onDeliveryEnded?: (sink: string, end: 'delivered' | 'failed' | 'given_up') => void;
   /** The longest idle delay, in ms. Default: 1000. */
   readonly maxIdleDelayMs?: number;
@@ -67,7 +64,6 @@ export class DeliveryLoop {
   readonly #loop: Loop;
   readonly #pause: SinkPause;
   readonly #queue = new PQueue({ concurrency: parallel });
-  /** The results that are queued or under way. */
   readonly #taken = new Set<number>();
   readonly #ended = new AbortController();
   /** Why the end of a delivery could not be recorded. */
@@ -83,7 +79,6 @@ export class DeliveryLoop {
     return this.#deps.sink.name;
   }
 
-  /** Rejects when the end of a delivery could not be recorded. */
   get failed(): Promise<never> {
     return this.#loop.failed;
   }
@@ -96,10 +91,7 @@ export class DeliveryLoop {
     this.#loop.start();
   }
 
-  /**
-   * Delivers the due results, then stops; after the grace of the sink, the rest stays due. It does not wait for the results of
-   * a paused sink.
-   */
+  /** Delivers the due results, then stops; after the grace of the sink, or while it is paused, the rest stays due. */
   async stop(): Promise<void> {
     const { sink, clock } = this.#deps;
     const ended = this.#loop.stop();

@@ -16,7 +16,6 @@ function folderModeFor({ mode, gid }: FileAccess): number {
   return leastFolderMode | readable | (readable >> 2) | (gid === null ? 0 : setGroup);
 }
 
-/** The place of a file in the folder. */
 export type ResultFile = { readonly subfolder: string; readonly name: string };
 
 /** The folder of results. Writes files into its subfolders, for the readers that the configuration names. */
@@ -72,10 +71,7 @@ export class ResultFolder {
     return readFile(join(this.#path, subfolder, name), 'utf8');
   }
 
-  /**
-   * Removes a file that was written before a time, if nobody needs it. It is not written anew meanwhile: a result that was
-   * delivered in that moment would be lost.
-   */
+  /** Removes a file that nobody needs, and is not written anew meanwhile: a result delivered then would be lost. */
   async remove({ subfolder, name }: ResultFile, timeMs: number, isNeeded: () => Promise<boolean>): Promise<boolean> {
     const path = join(this.#path, subfolder, name);
     if (this.#writing.has(path)) return false;

@@ -2,7 +2,6 @@ import type { ResultEventType } from '../core/result/result-events.ts';
 import type { FileAccess } from '../ops/files.ts';
 import type { PostReceiver } from './signed-post.ts';
 
-/** The sinks of results. */
 export interface ResultsSettings {
   /** Absolute. */
   readonly folder: string;
@@ -10,7 +9,6 @@ export interface ResultsSettings {
   readonly access: FileAccess;
   /** After so many days the files of settled and delivered orders are removed; null: never. */
   readonly keepDays: number | null;
-  /** The endpoints to which results are posted. */
   readonly callbacks: readonly CallbackSettings[];
   /** Null: results have no text for the customer. */
   readonly customer: CustomerSettings | null;
@@ -19,7 +17,6 @@ export interface ResultsSettings {
 export const qrForms = ['png', 'svg'] as const;
 export type QrForm = (typeof qrForms)[number];
 
-/** The settings of the texts for customers. */
 export interface CustomerSettings {
   /** The folder of changed templates, absolute; null: those of the program. */
   readonly templates: string | null;
@@ -27,7 +24,6 @@ export interface CustomerSettings {
   readonly qr: readonly QrForm[];
 }
 
-/** One endpoint to which results are posted. */
 export interface CallbackSettings extends PostReceiver {
   readonly name: string;
   /** Null: results of every source. */
@@ -42,11 +38,9 @@ export const callbackTimeouts = (scale: number) => ({
   totalMs: Math.max(1500, 15_000 * scale),
 });
 
-/** The topics of alerts. */
 export const alertTopics = ['attention', 'paused', 'deliveries', 'disk', 'health'] as const;
 export type AlertTopic = (typeof alertTopics)[number];
 
-/** One endpoint that gets alerts. */
 export interface AlertSettings extends PostReceiver {
   readonly name: string;
   /** `json`: an event of the Standard Webhooks form; `slack`: `{ text }`. */

@@ -6,7 +6,6 @@ import { DeliveryError } from '../core/result/delivery-error.ts';
 import { Deadline } from '../ops/deadline.ts';
 import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
 
-/** Who gets a post. */
 export interface PostReceiver {
   /** Often a secret: an address of Slack lets its holder post. */
   readonly url: string;

@@ -97,10 +97,7 @@ export class SinkPause {
     logger.info({ sink, paused_ms: lastedMs }, message);
   }
 
-  /**
-   * A delivery failed, and not because of its result.
-   * @returns whether this counts as a try of its result: not while the sink is paused, or limits the rate
-   */
+  /** A delivery failed, not because of its result. It counts as a try unless the sink is paused or limits the rate. */
   async fails(requestId: number, error: unknown, isProbe: boolean): Promise<{ countsTry: boolean }> {
     const { clock } = this.#deps;
     const wasPaused = this.#sinceMono !== null;

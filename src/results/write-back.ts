@@ -15,7 +15,6 @@ export class WriteBack {
     for (const sink of sinks) this.#add(sink);
   }
 
-  /** Rejects when the end of a delivery could not be recorded. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
@@ -27,7 +26,6 @@ export class WriteBack {
     for (const loop of this.#loops.values()) loop.start();
   }
 
-  /** Delivers to these sinks from now on. The loop of a sink that has the name of an earlier one keeps running. */
   use(sinks: readonly Sink[]): void {
     if (this.#stopped) return;
     const names = new Set(sinks.map(({ name }) => name));
@@ -41,7 +39,6 @@ export class WriteBack {
     for (const sink of sinks) if (!this.#loops.has(sink.name)) this.#add(sink).start();
   }
 
-  /** A result may be due. */
   notify(): void {
     for (const loop of this.#loops.values()) loop.notify();
   }

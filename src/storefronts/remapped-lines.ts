@@ -49,10 +49,7 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
   return request;
 }
 
-/**
- * The order of a flagged line of a shop by the present SKU map.
- * @throws OrderSyncError REFUSED when it cannot be ordered
- */
+/** The order of a flagged line by the present SKU map. @throws OrderSyncError REFUSED when it cannot be ordered */
 export function lineForFlag(flag: FlaggedSku, shop: ShopSettings, skus: SkuMap, nowMs: number): AcceptableLine {
   const { source, orderId, lineId, keptOrder } = flag;
   if (keptOrder === null) {

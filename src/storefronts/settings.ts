@@ -17,10 +17,7 @@ export const platformSettings: readonly PlatformSettings<PlatformName, Shop>[] =
 
 type ShopSections = { readonly [Name in PlatformName]: readonly ShopSection[] };
 
-/**
- * @param secretAt the secret of a dotted path within `intake.webhook`
- * @param scale shortens times in trials
- */
+/** `secretAt`: the secret of a dotted path within `intake.webhook`. `scale` shortens times in trials. */
 export function resolveShops(
   sections: ShopSections,
   secretAt: (path: string) => string | undefined,

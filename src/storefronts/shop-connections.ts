@@ -3,7 +3,6 @@ import { platformOf } from './platforms.ts';
 import type { ShopApi } from './shop/shop-api.ts';
 import type { Shop } from './settings.ts';
 
-/** A shop whose API can be called. */
 export type ConnectedShop = Shop & { readonly rest: NonNullable<Shop['rest']> };
 
 export const isConnected = (shop: Shop): shop is ConnectedShop => shop.rest !== null;
@@ -28,7 +27,6 @@ export class ShopConnections {
     this.#context = context;
   }
 
-  /** Makes no call yet. */
   connect(shop: ConnectedShop): ShopConnection {
     const key = connectionKey(shop);
     const shared = this.#open.get(key) ?? { api: platformOf(shop).connect(shop.rest, this.#context), holders: 0 };

@@ -107,13 +107,11 @@ function versionOf(path: string): string {
 const fileSchema = z.strictObject({ skus: z.map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs') });
 type Issue = z.core.$ZodIssue;
 
-/** One mistake in a SKU map. */
 export interface SkuMapMistake {
   /** Null: it is about the file as a whole. */
   readonly line: number | null;
   /** Dotted path of the key; empty for the file as a whole. */
   readonly path: string;
-  /** The problem and the expected form. */
   readonly rule: string;
 }
 

@@ -44,7 +44,6 @@ export type StorefrontAnswer =
 
 type AnsweredOrder = Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'state'>;
 
-/** Takes in the orders of all shops. */
 export class StorefrontIntake {
   readonly #handlers: ReadonlyMap<string, ShopHandler>;
 
@@ -53,7 +52,6 @@ export class StorefrontIntake {
     this.#handlers = new Map(deps.shops.map((shop) => [`${shop.platform}/${shop.shop}`, new ShopHandler(shop, deps)]));
   }
 
-  /** Null when there is no such shop. */
   handlerFor(platform: string, shop: string): ShopHandler | null {
     return this.#handlers.get(`${platform}/${shop}`) ?? null;
   }
@@ -64,7 +62,6 @@ export class StorefrontIntake {
   }
 }
 
-/** Takes in the orders of one shop. */
 export class ShopHandler {
   readonly shop: Shop;
   readonly webhook: WebhookFormat;

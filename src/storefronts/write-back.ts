@@ -5,11 +5,12 @@ import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import { platformOf } from './platforms.ts';
-import { ShopApiError } from './shop/shop-api.ts';
+import { type ReadOrder, ShopApiError } from './shop/shop-api.ts';
 import { isConnected, type ShopConnections } from './shop-connections.ts';
 import type { Shop } from './settings.ts';
-import { noteTimes } from './shop/platform.ts';
+import { noteTimes, WriteBackError } from './shop/platform.ts';
 import { statementOf } from './shop/order-statement.ts';
+import type { ShopOrder } from './shop/shop-order.ts';
 
 interface ShopWriteBackDeps {
   /** The settings of the shop, read before each delivery: a reload can change them. Null: it was removed. */
@@ -29,10 +30,7 @@ const triesOfRefused = 5;
 /** The name under which deliveries to a shop are recorded. */
 export const writeBackName = ({ platform, shop }: Pick<Shop, 'platform' | 'shop'>): string => `${platform}:${shop}`;
 
-/**
- * Writes results into the orders of one shop, at least once each: it reads an order and makes only the writes that are
- * missing. Is a `Sink` of the delivery loop.
- */
+/** Writes results into the orders of one shop, at least once each, as a `Sink` of the delivery loop. */
 export class ShopWriteBack {
   readonly name: string;
   readonly stopGraceMs = 2000;
@@ -72,8 +70,15 @@ export class ShopWriteBack {
     const { source, orderId } = statement;
     const logger = this.#deps.logger.child({ shop: this.name, source, order_id: orderId });
     const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, noteTimes: this.#noteTimes };
+    const platform = platformOf(shop);
+    const read = ({ value, refunds }: ReadOrder): ShopOrder => {
+      const reading = platform.readOrder(value, shop, { isTest: false, topic: null, isListed: true, refunds });
+      if (reading.kind === 'order') return reading.order;
+      const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
+      throw new WriteBackError('waits', `the order cannot be read${why}`);
+    };
     try {
-      const written = await platformOf(shop).writeBack(statement, { ...parts, signal: delivery.signal });
+      const written = await platform.writeBack(statement, { ...parts, read, signal: delivery.signal });
       if (written.length > 0) logger.info({ written }, 'wrote the result into the order of the shop');
       return undefined;
     } catch (error) {

@@ -17,16 +17,13 @@ export interface AlertDeps {
   readonly logger: Logger;
   readonly version: string;
   readonly instance: string;
-  /** The names of the checks of health that fail. */
   readonly failingChecks: () => Promise<readonly string[]>;
   /** How often it looks for news. Default: 10 s. */
   readonly everyMs?: number;
 }
 
-/** So many rows of the attention list are looked at. */
 const mostRows = 2000;
 const lookEveryMs = 10_000;
-/** As long as the deliveries of callbacks may take. */
 const stopGraceMs = 2000;
 
 type Told = Awaited<ReturnType<Store['alerts']['told']>>;

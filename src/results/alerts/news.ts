@@ -13,7 +13,6 @@ export interface OpenCondition extends AlertCondition {
 /** The news for an endpoint since the last post to it. */
 export interface News {
   readonly firing: readonly OpenCondition[];
-  /** The names of conditions that ended. */
   readonly resolved: readonly string[];
   /** The conditions that the endpoint knows when this was posted. */
   readonly toldThen: readonly AlertCondition[];
@@ -21,7 +20,6 @@ export interface News {
 
 const examplesOfEach = 5;
 
-/** The conditions that rows of the attention list and failing checks are. */
 export function openConditions(rows: readonly AlertRow[], failing: readonly string[]): readonly OpenCondition[] {
   const grouped = Map.groupBy(rows, conditionOf);
   const ofRows = [...grouped].map(([condition, all]): OpenCondition => {
@@ -41,10 +39,7 @@ export function openConditions(rows: readonly AlertRow[], failing: readonly stri
   ];
 }
 
-/**
- * Fewer rows than before are no news.
- * @param complete false: there are more rows than were looked at, so a condition that is not found may be open
- */
+/** Fewer rows are no news. Unless `complete`, there are more rows than these: what is not found may still be open. */
 export function newsSince(told: readonly AlertCondition[], open: readonly OpenCondition[], complete: boolean): News {
   const known = new Map(told.map((one) => [one.condition, one]));
   const firing = open.filter(({ condition, count, newestMs }) => {
@@ -72,7 +67,6 @@ function topicOf(condition: string): AlertTopic {
   return condition === 'sink' || condition === 'delivery' ? 'deliveries' : 'attention';
 }
 
-/** The sentence of an alert about each condition, by its name. */
 const sentences: Readonly<Record<string, string>> = {
   needs_review: 'entries need a decision',
   held: 'entries are held',

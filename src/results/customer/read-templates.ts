@@ -83,10 +83,7 @@ interface Checked {
   readonly report: (offset: number, problem: string) => void;
 }
 
-/**
- * Every mistake in a template, with its line: a tag that mustache cannot read, a name that is not known, a variable in a
- * wrong place.
- */
+/** Every mistake in a template, with its line: an unreadable tag, an unknown name, a variable in a wrong place. */
 function checkTemplate(file: TemplateFile, template: string): readonly string[] {
   const issues: string[] = [];
   const report = (offset: number, problem: string): void => {

@@ -33,7 +33,6 @@ export function qrCodeOf(activationCode: string): QrCode | null {
 /** The facts of one order that its text shows. It has the units of this order only. */
 type DeliveredOrder = { readonly orderId: string; readonly lines: readonly DeliveredLine[] };
 
-/** The QR code of each activation code. */
 export type QrCodes = ReadonlyMap<string, QrCode>;
 
 /**
@@ -80,7 +79,6 @@ function escapeHtml(text: string): string {
 
 const counted = (count: number | null): string => String(count === 0 ? '' : (count ?? ''));
 
-/** The variables for one order; `template-variables.ts` says what they mean. */
 function orderView({ orderId, lines }: DeliveredOrder, qrCodes: QrCodes, write: Writer) {
   return {
     order_id: write.value(orderId),

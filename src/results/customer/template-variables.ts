@@ -72,9 +72,7 @@ export const scopes: Readonly<Record<ScopeName, Scope>> = {
   top_ups: { iccid: ['value', 'the ICCID of the eSIM that was topped up'] },
 };
 
-/**
- * The sections around the text of a file, and its required variables: a customer who never sees one of these paid for nothing.
- */
+/** The sections around a file, and its required variables: a customer who never sees one of these paid for nothing. */
 export const kinds = {
   order: {
     scopes: ['order'],

@@ -11,10 +11,8 @@ import { type ReadBackReport, ShopReader } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
 
 interface ReadBackDeps {
-  /** Shops without `rest` are passed over. */
   readonly shops: readonly Shop[];
   readonly store: Storefronts;
-  /** Takes in the orders of a shop. */
   readonly handlerOf: (shop: Shop) => ShopHandler;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,10 +26,7 @@ const idleAfterRunMs = 1000;
 /** A loop that nothing wakes looks again after this time. */
 const maxIdleMs = 86_400_000;
 
-/**
- * Reads all shops back: at the start, by their schedules, and when asked to. Each shop has its own loop, so a slow shop
- * delays no other, and at most one run of a shop is under way.
- */
+/** Reads all shops back: at the start, by schedule, when asked to. A slow shop delays no other: each has its own loop. */
 export class ReadBack {
   readonly #deps: ReadBackDeps;
   #loops: readonly ShopLoop[];
@@ -92,7 +87,6 @@ export class ReadBack {
     return (await this.#loopOf(shop)?.reader.watermark.covers(modifiedMs)) ?? false;
   }
 
-  /** Has a shop read back soon. */
   notify(shop: ShopName): void {
     this.#loopOf(shop)?.loop.notify();
   }

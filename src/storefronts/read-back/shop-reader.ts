@@ -5,7 +5,6 @@ import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';
 
-/** The outcome of one run. */
 export type ReadBackReport = ResultOf<'reconciled'>['shops'][number];
 
 export interface ShopReaderDeps extends WatermarkDeps {
@@ -57,7 +56,6 @@ export class ShopReader {
     return this.#failures >= maxFailures || this.#lastErrorKind === 'unauthorized' ? 'warn' : 'pass';
   }
 
-  /** Whether the last run succeeded, so the next one can be relied on. */
   get isReady(): boolean {
     return this.#everRead && this.#failures === 0;
   }

@@ -9,7 +9,6 @@ import type { Watermark } from './watermark.ts';
 
 type ShopRechecksDeps = ShopReaderDeps & { readonly watermark: Watermark };
 
-/** So many orders are asked for in one step. */
 const atOnce = 50;
 /** So many calls in a row without an answer are the shop's failure, not that of their orders. */
 const maxFailures = 3;
@@ -48,7 +47,6 @@ export class ShopRechecks {
     return this.#isRefused || this.#failures >= maxFailures ? 'warn' : 'pass';
   }
 
-  /** Reads what is due. Returns after which time, in ms, more may be due. */
   async #readDue(signal: AbortSignal): Promise<number> {
     const { store, shop, clock, logger } = this.#deps;
     const { source } = shop;

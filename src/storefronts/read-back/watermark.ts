@@ -8,7 +8,6 @@ export interface WatermarkDeps {
   readonly shop: ConnectedShop;
   readonly store: Storefronts;
   readonly clock: Clock;
-  /** Names the shop in each line. */
   readonly logger: Logger;
 }
 
@@ -34,7 +33,6 @@ export class Watermark {
     this.#deps = deps;
   }
 
-  /** Sets it for a shop that no worker has read yet. */
   async begin(): Promise<void> {
     const { shop, clock } = this.#deps;
     const nowMs = clock.wallMs();
@@ -74,10 +72,7 @@ export class Watermark {
     throw new ShopApiError('clock', `${problem}: nothing is read back until it is set`);
   }
 
-  /**
-   * Called after the first answer to a list that began at `startMs(clockBeforeMs)`.
-   * @returns whether the list began too late, as the shop's clock shows now
-   */
+  /** Called after the first answer to a list that began at `startMs(clockBeforeMs)`: whether it began too late. */
   async beganTooLate(clockBeforeMs: number | null, clockAheadMs: number | null): Promise<boolean> {
     const { store, shop, clock, logger } = this.#deps;
     if (clockAheadMs === null) return false;

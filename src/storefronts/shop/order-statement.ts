@@ -39,10 +39,7 @@ export interface LineStatement {
 /** States of a line for which no person has to act. */
 const openStates: readonly LineState[] = ['pending', 'sending', 'placed', 'waiting', 'unknown', 'cancelled'];
 
-/**
- * The statement of a result about the lines of a shop's order. Pure.
- * @param earlierIds the id under which a line was bought, by the id that it has now, as a person said
- */
+/** Pure. `earlierIds`: the id under which a line was bought, by the id that it has now, as a person said. */
 export function statementOf(
   document: ResultDocument,
   ordered: OrderedEntries,
@@ -68,19 +65,18 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
   if (state === 'fulfilled' && delivered === null) return [];
   const isDone = state === 'fulfilled' && delivered !== null && isComplete(delivered);
   const problem = error ?? entries.find((entry) => entry.error !== null)?.error ?? null;
-  return [
-    {
-      lineId,
-      sku: extra['sku'] ?? '',
-      pieces: /^\d{1,9}$/.test(extra['shop_quantity'] ?? '') ? Number(extra['shop_quantity']) : null,
-      state,
-      stage: isDone ? 'done' : openStates.includes(state) ? 'open' : 'review',
-      references: entries.map(({ reference }) => reference),
-      units: isDone ? [...delivered.giftCards, ...delivered.esims].map(withoutPictures) : [],
-      toppedUp: isDone ? delivered.toppedUp : [],
-      problem: problem === null ? null : { code: problem.code, message: problem.message },
-    },
-  ];
+  const stated: LineStatement = {
+    lineId,
+    sku: extra['sku'] ?? '',
+    pieces: /^\d{1,9}$/.test(extra['shop_quantity'] ?? '') ? Number(extra['shop_quantity']) : null,
+    state,
+    stage: isDone ? 'done' : openStates.includes(state) ? 'open' : 'review',
+    references: entries.map(({ reference }) => reference),
+    units: isDone ? [...delivered.giftCards, ...delivered.esims].map(withoutPictures) : [],
+    toppedUp: isDone ? delivered.toppedUp : [],
+    problem,
+  };
+  return [stated];
 }
 
 /** A result may have QR codes as pictures: they would make the fields of an order large. */
@@ -143,7 +139,6 @@ const labels: Readonly<Record<Exclude<keyof Unit, 'status'>, string>> = {
   apple_install_url: 'Install on iPhone',
 };
 
-/** The fields of a unit, each with the name under which its customer reads it. */
 export function unitFields(unit: Unit): readonly { readonly label: string; readonly value: string }[] {
   const values: Readonly<Record<string, string | undefined>> = { ...unit };
   return Object.entries(labels).flatMap(([name, label]) => {

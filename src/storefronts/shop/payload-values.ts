@@ -6,7 +6,6 @@ export interface FieldProblem {
   readonly rule: string;
 }
 
-/** An object of a document. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Fields {

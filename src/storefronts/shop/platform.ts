@@ -12,7 +12,6 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
   readonly webhook: WebhookFormat;
   /** Reads an order as the platform's webhooks and its API show it, with every number as text. */
   readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;
-  /** The API of a shop; opens no connection yet. */
   connect(rest: NonNullable<Shop['rest']>, context: ApiContext): Api;
   /**
    * Brings an order of the shop to what its result says, by the writes that are missing. Returns what was written, without codes.
@@ -21,12 +20,12 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
   writeBack(statement: OrderStatement, parts: WriteBackParts<Shop, Api>): Promise<readonly string[]>;
 }
 
-/** The parts of one shop's write-back. */
 export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> {
   readonly shop: Shop;
   readonly options: NonNullable<Shop['writeBack']>;
-  /** What `connect` returned. */
   readonly api: Api;
+  /** @throws WriteBackError when the order cannot be read */
+  readonly read: (found: ReadOrder) => ShopOrder;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -48,7 +47,6 @@ export interface WebhookFormat {
   readonly signatureHeader: string;
   /** Marks a test order with any value but `false`; null: the platform has no such header. */
   readonly testHeader: string | null;
-  /** Says what a webhook is about. */
   readonly topicHeader: string;
   /** The topic of a deleted order, whose body has only its id. */
   readonly deletedTopic: string;
@@ -114,25 +112,12 @@ export function noteTimes(clock: Clock) {
 }
 
 /** The order as the shop shows it now. */
-export async function readOrder<Shop extends ShopSettings>(
+export async function readOrder(
   orderId: string,
-  { api, shop, signal }: WriteBackParts<Shop, ShopApi>,
-  read: Platform<NoInfer<Shop>>['readOrder'],
+  { api, signal, read }: Pick<WriteBackParts<ShopSettings, ShopApi>, 'api' | 'signal' | 'read'>,
 ): Promise<ReadOrder & { readonly order: ShopOrder }> {
   const found = await api.order(orderId, signal, { isBehind: true });
-  if (found !== null) return { ...found, order: orderIn(found, shop, read) };
+  if (found !== null) return { ...found, order: read(found) };
   const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
   throw new WriteBackError('final', `${problem}: see \`orders show\``);
-}
-
-/** @throws WriteBackError when the order cannot be read */
-export function orderIn<Shop extends ShopSettings>(
-  { value, refunds }: ReadOrder,
-  shop: Shop,
-  read: Platform<NoInfer<Shop>>['readOrder'],
-): ShopOrder {
-  const reading = read(value, shop, { isTest: false, topic: null, isListed: true, refunds });
-  if (reading.kind === 'order') return reading.order;
-  const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
-  throw new WriteBackError('waits', `the order cannot be read${why}`);
 }

@@ -1,10 +1,7 @@
 import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
 import type { ReadContext, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 
-/**
- * Whether a document is about an order. Other documents have lines, too: drafts, carts, checkouts, fulfillments.
- * @param fields the fields that only orders have
- */
+/** Whether it is an order, which alone has `fields`. Others have lines, too: drafts, carts, checkouts, fulfillments. */
 export function looksLikeOrder(
   document: unknown,
   context: Pick<ReadContext, 'topic' | 'isListed'>,
@@ -41,10 +38,7 @@ type OneLine = { readonly line: ShopOrderLine } | { readonly unreadable: Unreada
 /** A SKU map has no longer ones. */
 const longestSku = 128;
 
-/**
- * Reads each line of an order by itself, so a line that cannot be read disturbs no other line.
- * @param closed nothing of a closed order is left, so nothing of its lines has to be read but their ids
- */
+/** Reads each line by itself: an unreadable one disturbs no other. Of a `closed` order only the ids are needed. */
 export function readLines(
   lineItems: unknown,
   closed: boolean,

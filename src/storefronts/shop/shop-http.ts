@@ -8,7 +8,6 @@ import type { ApiContext } from './platform.ts';
 import type { RestSettings } from './shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
 
-/** One call to a shop. */
 export interface ShopCall {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Begins with a slash. It is appended to the path of the shop's address. */
@@ -18,10 +17,7 @@ export interface ShopCall {
   readonly signal: AbortSignal;
   /** It is made after the other calls that wait for a turn, because a purchase may wait for those. */
   readonly isBehind?: boolean;
-  /**
-   * Made twice, it would have two effects: it is repeated only where the shop surely did not process it, and not begun after
-   * this time of the monotonic clock.
-   */
+  /** Made twice, it has two effects: repeated only where surely not processed, and not begun after this time. */
   readonly once?: { readonly latestStartMono: number };
 }
 
@@ -103,12 +99,10 @@ export class ShopHttp {
     }
   }
 
-  /** See `ShopApi`. */
   get clockAheadMs(): number | null {
     return this.#clockAheadMs;
   }
 
-  /** Aborts the call that is under way. */
   async close(): Promise<void> {
     await this.#connections.destroy();
   }

@@ -1,30 +1,22 @@
-import type { StorefrontOrder } from '../../store/storefronts/storefront-order.ts';
-import type { FieldProblem } from './payload-values.ts';
+import type {
+  StorefrontOrder,
+  UnreadableLine,
+  UnreadableStorefrontOrder,
+} from '../../store/storefronts/storefront-order.ts';
 
-/** Whether the state of an order lets it be bought. */
 export type ShopOrderState = StorefrontOrder['state'];
 
-/** The state of an order as a shop shows it, in one form for all platforms. */
-export interface ShopOrder {
-  /** The id that never changes, exact. */
-  readonly orderId: string;
-  /** Its number for people, for example `#1001`. */
+/** The state of an order as a shop shows it, in one form for all platforms. `StorefrontOrder` describes the shared fields. */
+export interface ShopOrder
+  extends Pick<StorefrontOrder, 'orderId' | 'modifiedMs' | 'status' | 'refundCount' | 'refundUnclear'> {
+  /** For people, for example `#1001`. */
   readonly number: string | null;
   readonly currency: string;
-  /** By the shop's clock. */
-  readonly modifiedMs: number;
   /** When it was paid, or placed where the platform has no time of payment; null: the order shows neither. */
   readonly paidMs: number | null;
   /** `test`: a test order, which is never bought. */
   readonly state: ShopOrderState | 'test';
-  /** The shop's own word for the state. */
-  readonly status: string;
-  /** How many refunds it has: within one second of the shop's clock, the state with more of them is the newer one. */
-  readonly refundCount: number;
-  /** It has a refund, and nothing says which lines were refunded. */
-  readonly refundUnclear: boolean;
   readonly lines: readonly ShopOrderLine[];
-  /** Lines that cannot be read: nobody knows what is to be bought for them. */
   readonly unreadable: readonly UnreadableShopLine[];
 }
 
@@ -42,12 +34,7 @@ export interface ShopOrderLine {
   readonly isShopsOwn: boolean;
 }
 
-export interface UnreadableShopLine extends FieldProblem {
-  /** Null: it cannot be read. */
-  readonly lineId: string | null;
-  /** Null: it cannot be read; empty: the line has none. */
-  readonly sku: string | null;
-}
+export type UnreadableShopLine = Omit<UnreadableLine, 'isDue'>;
 
 /** `unreadable`: an order of which not even the state can be read. `other`: no order, for example a product. */
 export type OrderReading =
@@ -55,12 +42,8 @@ export type OrderReading =
   | UnreadableOrder
   | { readonly kind: 'other' };
 
-export interface UnreadableOrder extends FieldProblem {
+export interface UnreadableOrder extends Pick<UnreadableStorefrontOrder, 'orderId' | 'modifiedMs' | 'field' | 'rule'> {
   readonly kind: 'unreadable';
-  /** Null: it cannot be read. */
-  readonly orderId: string | null;
-  /** By the shop's clock; null: it cannot be read. */
-  readonly modifiedMs: number | null;
 }
 
 /** Where a document comes from, and what is known beside it. */

@@ -88,16 +88,13 @@ const readBackPace = (scale: number) => ({
 const restSection = z.object(restKeys);
 const shopSection = z.object(shopKeys);
 
-/** The keys of a shop of any platform. */
 export type ShopSection = z.infer<typeof shopSection> & {
   readonly rest?: z.infer<typeof restSection> | undefined;
   readonly write_back?: object | undefined;
 };
 
-/** How a shop is read back. `restKeys` and `readBackPace` describe each field. */
 export type RestSettings = CamelKeys<z.infer<typeof restSection>> & Readonly<ReturnType<typeof readBackPace>>;
 
-/** The settings that a shop of any platform has. `shopKeys` describes each field. */
 export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>, 'secrets'>> {
   readonly platform: string;
   readonly source: string;
@@ -109,7 +106,6 @@ export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>
   readonly writeBack: object | null;
 }
 
-/** How one platform's shops are configured. */
 export interface PlatformSettings<Name extends string, Shop extends ShopSettings> {
   readonly name: Name;
   /** The platform signs the webhooks of several shops with one secret, so a secret does not identify a shop. */
@@ -120,7 +116,7 @@ export interface PlatformSettings<Name extends string, Shop extends ShopSettings
   resolve(section: ShopSection, secretAt: SecretAt, scale: number): Shop;
 }
 
-/** The secret of a dotted path within the section of a shop. */
+/** Of a dotted path within the section of a shop. */
 export type SecretAt = (path: string) => string | undefined;
 
 /** The key of `intake.webhook` that lists the shops of a platform. */
@@ -132,14 +128,12 @@ export const shopList = <Shop extends z.ZodType>(title: string, shop: Shop) =>
     .describe(`${title} shops, whose webhooks are received. See docs/storefronts.md.`)
     .meta(live);
 
-/** The settings of a shop without those of its platform. */
 export function resolveShop(section: ShopSection, secretAt: SecretAt) {
   const { secrets: listed, ...shop } = shopSection.parse(section);
   const values: readonly string[] = listed.map((_, index) => secretAt(`secrets.${index}.value`) ?? '');
   return { ...camelKeys(shop), source: shop.source ?? shop.shop, secrets: values };
 }
 
-/** The settings of `rest` without those of its platform. */
 export function resolveRest(section: NonNullable<ShopSection['rest']>, scale: number): RestSettings {
   const rest = { ...camelKeys(restSection.parse(section)), ...readBackPace(scale) };
   return { ...rest, url: rest.url.replace(/\/+$/, '') };

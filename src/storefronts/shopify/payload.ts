@@ -18,10 +18,7 @@ import {
   unreadableOrder,
 } from '../shop/read-order.ts';
 
-/**
- * Reads an order of the Shopify REST Admin API; its webhooks deliver the same form. Only the body is signed, so
- * `isTest`, which comes from a header, may turn an order into a test order, and no header does the opposite.
- */
+/** Also of its webhooks. Only the body is signed, so a header may make an order a test order, never the opposite. */
 export function readShopifyOrder(
   document: unknown,
   shop: { readonly iccidField: string },

@@ -18,7 +18,6 @@ const scopesSchema = z.looseObject({ access_scopes: z.array(z.looseObject({ hand
 const wholeNumber = z.string().regex(/^\d{1,9}$/);
 const grantSchema = z.looseObject({ access_token: z.string().min(1).max(4096), expires_in: wholeNumber.nullish() });
 
-/** With the version of the API. */
 const adminPath = '/admin/api/2026-10';
 const ordersPath = `${adminPath}/orders.json`;
 

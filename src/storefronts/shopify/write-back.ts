@@ -5,7 +5,6 @@ import { readOrder, WriteBackError, type WriteBackParts, type WritePlan, withhel
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
 import { type FulfillmentOrder, metafieldNamespace, readShopifyOrderNow, type ShopifyOrderNow } from './order-now.ts';
-import { readShopifyOrder } from './payload.ts';
 import type { ShopifyApi } from './rest-client.ts';
 import type { ShopifyShop, ShopifyWriteBack } from './settings.ts';
 
@@ -34,7 +33,7 @@ const answerSchema = z.record(z.string(), payloadSchema);
  */
 export async function writeBackToShopify(statement: OrderStatement, parts: Parts): Promise<readonly string[]> {
   const { api, options, signal } = parts;
-  const { order } = await readOrder(statement.orderId, parts, readShopifyOrder);
+  const { order } = await readOrder(statement.orderId, parts);
   const now = await readShopifyOrderNow(api, order, signal);
   const { writes, withheld } = planWrites(statement, options, now);
   for (const write of writes) await make(write, statement.orderId, parts);
@@ -81,7 +80,6 @@ interface Metafield {
   readonly value: string;
 }
 
-/** One call that changes an order of Shopify. */
 type ShopifyWrite =
   | { readonly kind: 'metafields'; readonly metafields: readonly Metafield[] }
   | {

@@ -10,7 +10,6 @@ export interface OrderField {
   readonly value: string;
 }
 
-/** The texts of each field: a shop may have several fields with one key. */
 export type FieldValues = ReadonlyMap<string, readonly string[]>;
 
 /** An order as the shop shows it now, as far as write-back needs it. */
@@ -31,7 +30,6 @@ export const fieldKeys = {
   lineCodes: 'Code',
 } as const;
 
-/** @param order what was read from this document */
 export function orderNow(value: unknown, order: ShopOrder): OrderNow {
   const document = isObject(value) ? value : {};
   const items = (listOf(document['line_items']) ?? []).filter(isObject);
@@ -52,7 +50,6 @@ function valuesOf(entries: unknown): FieldValues {
   return values;
 }
 
-/** The fields that the shop lacks, or has with another value. */
 export function missingFields(wanted: readonly OrderField[], now: FieldValues): readonly OrderField[] {
   return wanted.filter(({ key, value }) => {
     const [first, ...others] = now.get(key) ?? [];
@@ -70,7 +67,6 @@ export const resultFields = (statement: OrderStatement): readonly OrderField[] =
 export const codesField = (given: readonly LineStatement[]): readonly OrderField[] =>
   given.length === 0 ? [] : [{ key: fieldKeys.codes, value: codesJson(given) }];
 
-/** @param withCodes whether the line shows its units to the customer */
 export function lineFields(line: LineStatement, withCodes: boolean): readonly OrderField[] {
   const texts = line.units.map((unit) =>
     unitFields(unit).map(({ label, value }) => (label === fieldKeys.lineCodes ? value : `${label}: ${value}`)),
@@ -85,11 +81,9 @@ export interface OrderNote {
   readonly marker: string;
   /** HTML, as WordPress shows it. */
   readonly text: string;
-  /** The shop sends it to the customer. */
   readonly isForCustomer: boolean;
 }
 
-/** Each marker in a text. */
 export const markerPattern = /\[order-sync:[0-9a-f]{16}\]/g;
 const mostLinesInNote = 50;
 

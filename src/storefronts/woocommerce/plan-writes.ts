@@ -5,7 +5,6 @@ import { announcedNotesField, codesField, customerNote, lineFields, missingField
 import { privateNote, readAnnouncedNotes, resultFields } from './order-fields.ts';
 import type { WooCommerceWriteBack } from './settings.ts';
 
-/** One call that changes an order of WooCommerce. */
 export type OrderWrite =
   | {
       readonly kind: 'fields';

@@ -16,7 +16,6 @@ const refundsPerPage = 100;
 /** How often a second is read again because the list changed, before the run fails. */
 const maxRestarts = 5;
 
-/** The WooCommerce REST API v3. */
 export class WooCommerceApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: WooCommerceRest;
@@ -77,7 +76,6 @@ export class WooCommerceApi implements ShopApi {
     return value;
   }
 
-  /** Adds a note, each time that it is called. */
   async addNote(
     orderId: string,
     body: { readonly note: string; readonly customer_note: boolean },
@@ -114,7 +112,6 @@ function listIn(value: unknown, path: string): readonly unknown[] {
   throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
 }
 
-/** The changes that write-back makes in an order. */
 interface OrderChange {
   readonly status?: string;
   readonly meta_data?: readonly OrderField[];

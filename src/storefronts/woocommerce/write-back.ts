@@ -1,5 +1,5 @@
 import { isObject } from '../shop/payload-values.ts';
-import { orderIn, readOrder, WriteBackError, type WriteBackParts } from '../shop/platform.ts';
+import { readOrder, WriteBackError, type WriteBackParts } from '../shop/platform.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { OrderStatement } from '../shop/order-statement.ts';
 import {
@@ -10,7 +10,6 @@ import {
   type OrderNow,
   readAnnouncedNotes,
 } from './order-fields.ts';
-import { readWooCommerceOrder } from './payload.ts';
 import { type NoteState, type OrderWrite, planWrites } from './plan-writes.ts';
 import type { WooCommerceApi } from './rest-client.ts';
 import type { WooCommerceShop } from './settings.ts';
@@ -39,7 +38,6 @@ export class OrderWriter {
   readonly #statement: OrderStatement;
   readonly #parts: Parts;
   readonly #written: string[] = [];
-  /** By marker. */
   readonly #notes = new Map<string, NoteState>();
   /**
    * The notes that the order had before this run. `none`: it had no field of ours, so no run before this one posted a note,
@@ -53,10 +51,7 @@ export class OrderWriter {
     this.#parts = parts;
   }
 
-  /**
-   * Returns what was written.
-   * @throws WriteBackError, ShopApiError
-   */
+  /** Returns what was written. @throws WriteBackError, ShopApiError */
   async run(): Promise<readonly string[]> {
     const { options, clock } = this.#parts;
     let now = await this.#read();
@@ -159,14 +154,14 @@ export class OrderWriter {
   }
 
   async #read(): Promise<OrderNow> {
-    const { value, refunds, order } = await readOrder(this.#statement.orderId, this.#parts, readWooCommerceOrder);
+    const { value, refunds, order } = await readOrder(this.#statement.orderId, this.#parts);
     this.#refunds = refunds;
     return orderNow(value, order);
   }
 
   async #update(change: Parameters<WooCommerceApi['updateOrder']>[1]): Promise<OrderNow> {
-    const { api, shop, signal } = this.#parts;
+    const { api, read, signal } = this.#parts;
     const value = await api.updateOrder(this.#statement.orderId, change, signal);
-    return orderNow(value, orderIn({ value, refunds: this.#refunds }, shop, readWooCommerceOrder));
+    return orderNow(value, read({ value, refunds: this.#refunds }));
   }
 }

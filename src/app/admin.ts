@@ -12,7 +12,7 @@ import { explain, explainQueue, type QueueSources } from '../submit/explain-queu
 import type { ConfigReloader } from './reload.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-interface AdminDeps {
+export interface AdminDeps {
   /** Runs the commands that call others: the stop aborts them. */
   readonly calls: CommandCalls;
   readonly reloader: ConfigReloader | null;

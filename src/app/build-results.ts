@@ -32,7 +32,7 @@ export function buildResults(
   const files = folderSink(resultFolder);
   const { archive } = config.intake.folder;
   const readOriginal: ReadOriginal = (file, use) => readArchivedCsv(archive, file, use);
-  const csvResults = new CsvResults({ store, clock, logger, folder: resultFolder, readOriginal });
+  const { loop: csvResults } = new CsvResults({ store, clock, logger, folder: resultFolder, readOriginal });
   const sinksOf = ({ results, intake }: Config): readonly Sink[] => [
     files,
     ...results.callbacks.map((given) => {

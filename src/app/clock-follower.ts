@@ -25,7 +25,7 @@ interface FollowerDeps {
  */
 export class ClockFollower {
   readonly #deps: FollowerDeps;
-  readonly #loop: Loop;
+  readonly loop: Loop;
   #recordAtMono = 0;
 
   constructor(deps: FollowerDeps) {
@@ -36,11 +36,7 @@ export class ClockFollower {
       await this.check();
       return deps.everyMs ?? everyMs;
     };
-    this.#loop = new Loop({ clock: deps.clock, round, endsWithRound: true });
-  }
-
-  get failed(): Promise<never> {
-    return this.#loop.failed;
+    this.loop = new Loop({ clock: deps.clock, round, endsWithRound: true });
   }
 
   async catchUp(): Promise<void> {
@@ -50,15 +46,6 @@ export class ClockFollower {
     const behindMs = lastSeenMs === null ? 0 : lastSeenMs - nowMs;
     await this.#follow({ stepMs: behindMs >= smallestStepMs ? -behindMs : 0, nowMs });
     await this.#record();
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** May be called again. */
-  async stop(): Promise<void> {
-    await this.#loop.stop();
   }
 
   async check(): Promise<void> {

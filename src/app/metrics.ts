@@ -1,19 +1,11 @@
-import { runChecks, type HealthCheck } from '../admin/health-server.ts';
+import { runChecks } from '../admin/health-server.ts';
 import { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import type { Config } from '../config/config.ts';
 import { newestBackupMs } from '../store/sqlite/backup.ts';
-import type { Admin } from './admin.ts';
+import type { Admin, AdminDeps } from './admin.ts';
 import { resultSinks } from './open-outbox.ts';
-import type { ConfigReloader } from './reload.ts';
 import type { Upkeep } from './upkeep.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
-
-interface MeasuredAdmin {
-  readonly reloader: ConfigReloader | null;
-  readonly checks: readonly HealthCheck[];
-  readonly upkeep: Upkeep;
-  readonly admin: Admin;
-}
 
 /** The metrics of the worker. They count from the start on; `watchParts` tells them what to read at a scrape. */
 export function buildMetrics(
@@ -29,7 +21,7 @@ export function buildMetrics(
 export function watchParts(
   { metrics, clock }: PartDeps,
   { store, submission, webhook }: WorkerParts,
-  { reloader, checks, upkeep, admin }: MeasuredAdmin,
+  { reloader, checks, upkeep, admin }: Pick<AdminDeps, 'reloader' | 'checks'> & { upkeep: Upkeep; admin: Admin },
   current: CurrentConfig,
 ): void {
   const { gate, apiClock } = submission;

@@ -227,8 +227,8 @@ async function startBackground(
     notify();
   };
   const follower = new ClockFollower({ store, clock, logger, onStep });
-  await life.push('clock follower', () => follower.stop());
-  follower.start();
+  await life.push('clock follower', () => follower.loop.stop());
+  follower.loop.start();
   const check = apiClockCheck(submission);
   await life.push('API clock check', () => check.stop());
   check.start();
@@ -237,7 +237,7 @@ async function startBackground(
     await life.push('nightly jobs', () => job.stop());
     job.start();
   }
-  return [follower, check, ...jobs];
+  return [follower.loop, check, ...jobs];
 }
 
 /** Starts the admin server, the upkeep that its health shows, and the alerts. */

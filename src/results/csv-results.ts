@@ -58,7 +58,7 @@ const pausePerWork = 3;
  */
 export class CsvResults {
   readonly #deps: CsvResultsDeps;
-  readonly #loop: Loop;
+  readonly loop: Loop;
   /** How far the rows of a file have ended, by the id of the file. Earlier rows need no second look. */
   readonly #endedRows = new Map<number, number>();
   #retryAtMono = 0;
@@ -67,19 +67,7 @@ export class CsvResults {
 
   constructor(deps: CsvResultsDeps) {
     this.#deps = deps;
-    this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
-  }
-
-  get failed(): Promise<never> {
-    return this.#loop.failed;
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop.stop();
+    this.loop = new Loop({ clock: deps.clock, round: () => this.#round() });
   }
 
   async #round(): Promise<number> {
@@ -95,13 +83,13 @@ export class CsvResults {
     const { store } = this.#deps;
     const { csvFiles } = store.results;
     if (await this.#hasOpenRow(due.id)) {
-      if (!this.#loop.signal.aborted) await csvFiles.awaitChange(due);
+      if (!this.loop.signal.aborted) await csvFiles.awaitChange(due);
       return;
     }
     try {
       await this.#write(due);
     } catch (error) {
-      if (this.#loop.signal.aborted) return;
+      if (this.loop.signal.aborted) return;
       return await this.#failed(due, error);
     }
     // Not in the `try`: when the outbox cannot record this, the file has not failed.
@@ -126,7 +114,7 @@ export class CsvResults {
         const { open, next } = await this.#paced(() => csvFiles.findOpenRow(id, from));
         if (open && this.#endedRows.size >= knownFiles && !this.#endedRows.has(id)) this.#endedRows.clear();
         if (open) this.#endedRows.set(id, next ?? 0);
-        if (open || this.#loop.signal.aborted) return true;
+        if (open || this.loop.signal.aborted) return true;
         after = next;
       }
     }
@@ -137,7 +125,7 @@ export class CsvResults {
   async #write(due: DueCsvFile): Promise<void> {
     const { store, folder, readOriginal } = this.#deps;
     const { csvFiles } = store.results;
-    const { signal } = this.#loop;
+    const { signal } = this.loop;
     const name = csvResultName(due.fileId, due.name);
     await readOriginal(due, (csv) =>
       folder.replace(csvResultFolder, name, async (draft) => {
@@ -176,7 +164,7 @@ export class CsvResults {
     const { clock } = this.#deps;
     const startMono = clock.monoMs();
     const done = await step();
-    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.#loop.signal);
+    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.loop.signal);
     return done;
   }
 }
@@ -190,7 +178,7 @@ type ResultsOfRows = (fromRow: number, toRow: number) => Promise<ReadonlyMap<num
 const rowsAtOnce = 100;
 
 /** Yields the text of a CSV result: the records of the order file, each row with the cells of its result. */
-export async function* csvTexts(csv: OriginalCsv, delimiter: string, results: ResultsOfRows): AsyncGenerator<string> {
+async function* csvTexts(csv: OriginalCsv, delimiter: string, results: ResultsOfRows): AsyncGenerator<string> {
   const render = (rows: readonly (readonly string[])[]): string =>
     stringify(
       rows.map((row) => [...row]),

@@ -75,10 +75,6 @@ export class DeliveryLoop {
     this.#pause = new SinkPause({ ...deps, sink: deps.sink.name });
   }
 
-  get sinkName(): string {
-    return this.#deps.sink.name;
-  }
-
   get failed(): Promise<never> {
     return this.#loop.failed;
   }

@@ -107,7 +107,7 @@ function versionOf(path: string): string {
 const fileSchema = z.strictObject({ skus: z.map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs') });
 type Issue = z.core.$ZodIssue;
 
-export interface SkuMapMistake {
+interface SkuMapMistake {
   /** Null: it is about the file as a whole. */
   readonly line: number | null;
   /** Dotted path of the key; empty for the file as a whole. */
@@ -116,7 +116,7 @@ export interface SkuMapMistake {
 }
 
 /** INVALID_INPUT with the mistakes of a SKU map, at most the first 20. */
-export class SkuMapError extends OrderSyncError {
+class SkuMapError extends OrderSyncError {
   readonly mistakes: readonly SkuMapMistake[];
 
   constructor(mistakes: readonly SkuMapMistake[], cause?: unknown) {

@@ -49,7 +49,7 @@ class Run {
     const clock = new ContinuousClock(machine);
     const run = new Run(clock, delays);
     await run.#follower.catchUp();
-    run.#follower.start();
+    run.#follower.loop.start();
     run.#loop.start();
     return run;
   }
@@ -64,7 +64,7 @@ class Run {
   }
 
   async stop(): Promise<void> {
-    await this.#follower.stop();
+    await this.#follower.loop.stop();
     await this.#loop.stop();
   }
 }

@@ -43,7 +43,7 @@ async function withFailingEnd(error: Error, times: number) {
     failures += 1;
     return Promise.reject(error);
   });
-  const results = new CsvResults({
+  const { loop: results } = new CsvResults({
     store,
     clock: new SystemClock(),
     logger: pino({ level: 'silent' }),

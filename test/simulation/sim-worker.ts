@@ -155,10 +155,10 @@ export class SimWorker {
         ...olderCopy,
       },
     );
-    for (const failed of [dispatcher.failed, deliveries.failed, follower.failed]) this.#report(failed);
+    for (const failed of [dispatcher.failed, deliveries.failed, follower.loop.failed]) this.#report(failed);
     await deliveries.start();
     await dispatcher.start();
-    follower.start();
+    follower.loop.start();
     const onAccepted = (): void => {
       dispatcher.notify();
       deliveries.notify();
@@ -242,7 +242,7 @@ export class SimWorker {
     if (parts === null) return;
     this.#stopping = true;
     await parts.intake?.stop();
-    await parts.follower.stop();
+    await parts.follower.loop.stop();
     await parts.dispatcher.stop();
     await parts.deliveries.stop();
     await parts.progress?.stop();

@@ -40,12 +40,12 @@ async function startSending(port: Partial<WholesalePort>) {
   );
   const follower = new ClockFollower({ store, clock, logger, onStep: () => dispatcher.pausesChanged() });
   await follower.catchUp();
-  follower.start();
+  follower.loop.start();
   await dispatcher.start();
   return {
     dispatcher,
     async stop() {
-      await follower.stop();
+      await follower.loop.stop();
       const stopped = dispatcher.stop();
       machine.pass(1000);
       await stopped;

@@ -99,11 +99,11 @@ class World {
     const follower = new ClockFollower({ store, clock, logger, onStep });
     const check = apiClockCheck(submission);
     await follower.catchUp();
-    follower.start();
+    follower.loop.start();
     check.start();
     await dispatcher.start();
     this.#end = async () => {
-      await follower.stop();
+      await follower.loop.stop();
       await check.stop();
       const stopped = dispatcher.stop();
       machine.pass(1000);

@@ -10,7 +10,7 @@ import { postSigned } from '../signed-post.ts';
 import { SinkPause } from '../sink-pause.ts';
 import { alertMessage, newsSince, openConditions, type News } from './news.ts';
 
-export interface AlertDeps {
+interface AlertDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;

@@ -4,7 +4,7 @@ import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
 import type { AlertSettings, AlertTopic } from '../settings.ts';
 
 /** Something that is wrong now, with the rows that show it. */
-export interface OpenCondition extends AlertCondition {
+interface OpenCondition extends AlertCondition {
   readonly topic: AlertTopic;
   /** Some of its rows, the newest first. */
   readonly examples: readonly AlertRow[];

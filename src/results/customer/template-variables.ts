@@ -23,7 +23,7 @@ export const formatOf = (file: TemplateFile): TextFormat => (file.endsWith('.htm
  *   condition  never shown
  *   list       a section that is repeated for each element
  */
-export type VariableUse = 'value' | 'count' | 'link' | 'picture' | 'condition' | 'list';
+type VariableUse = 'value' | 'count' | 'link' | 'picture' | 'condition' | 'list';
 
 type Scope = Readonly<Record<string, readonly [use: VariableUse, means: string]>>;
 export type ScopeName = 'order' | 'lines' | 'gift_cards' | 'esims' | 'top_ups';

@@ -10,7 +10,7 @@ export interface OrderField {
   readonly value: string;
 }
 
-export type FieldValues = ReadonlyMap<string, readonly string[]>;
+type FieldValues = ReadonlyMap<string, readonly string[]>;
 
 /** An order as the shop shows it now, as far as write-back needs it. */
 export interface OrderNow {

@@ -84,7 +84,6 @@ export class Store extends OutboxSteps {
     this.#identity = fileIdentity(options.path);
   }
 
-  /** Records a run of the worker; returns its id. */
   readonly beginIncarnation = this.step(
     ({ database }, run: { bootId: string | null; version: string; nowMs: number }): number =>
       Number(insertIncarnation(database).run(run).lastInsertRowid),

@@ -12,7 +12,6 @@ import { acceptRequest, type RequestOutcome, type WholeRequest } from './accept-
 import { OrderFiles } from './files.ts';
 import { findRequest } from './requests.ts';
 
-/** How many lines were accepted for the first time, by source. */
 export type AcceptedLines = ReadonlyMap<string, number>;
 
 type CancelUnsentRequest = AuditedRequest & { readonly source: string; readonly orderId: string };
@@ -31,10 +30,7 @@ const selectEntries = statementOf<[number], EntryRow & { shop_line_id: string }>
    ORDER BY e.id`,
 );
 
-/**
- * Takes in orders that arrive by file, line by line (`acceptBatch`), or over HTTP, each request whole or not at all
- * (`acceptRequests`).
- */
+/** Takes in orders that arrive by file, line by line, or over HTTP, each request whole or not at all. */
 export class Intake extends OutboxSteps {
   readonly files = new OrderFiles(this.outbox);
 
@@ -70,10 +66,7 @@ export class Intake extends OutboxSteps {
     }
   }
 
-  /**
-   * When one request cannot be written, which is rare, all are undone and written again with a savepoint around each: a
-   * savepoint costs as much as a request.
-   */
+  /** One cannot be written, which is rare: all are, with a savepoint around each, which costs as much as a request. */
   #acceptEachApart(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
     return inTransaction(this.database, () =>
       requests.map((request): RequestOutcome => {
@@ -95,7 +88,6 @@ function cancelUnsent(outbox: Outbox, order: CancelUnsentRequest): CancelUnsentR
   const requestId = findRequest(database).get(source, orderId);
   if (requestId === undefined) return { kind: 'not_found' };
   const rows = selectEntries(database).all(requestId);
-  // An order whose lines were all rejected when it came in has nothing to cancel.
   if (rows.length === 0) return { kind: 'not_found' };
   const unsent = rows.filter((row) => isSurelyUnsent(database, row));
   if (rows.some((row) => !endedUnbought.has(row.state) && !unsent.includes(row))) {

@@ -28,7 +28,6 @@ export interface Rejection {
 
 export type NewRejection = Omit<Rejection, 'createdAtMs'>;
 
-/** When, and from which file, lines came in. */
 export interface Arrival {
   readonly nowMs: number;
   readonly fileId: string | null;

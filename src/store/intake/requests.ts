@@ -3,7 +3,6 @@ import { assert } from '../../core/order-sync-error.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 
-/** An order of the outbox, as lines or rejections of it come in. */
 export interface Request {
   readonly requestId: number;
   readonly isNew: boolean;

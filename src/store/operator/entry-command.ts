@@ -1,5 +1,4 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
-import type { EntryState } from '../../core/entry/states.ts';
 import type { BulkAction, BulkFilter, ResultOf } from '../../core/operator/operator-command.ts';
 import { decideAction, type EntryAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
 import { familyOf, purchaseOf, type Family } from '../../core/order/purchase.ts';
@@ -29,13 +28,6 @@ export interface EntryCommand extends AuditedRequest {
   readonly lookupFamilies: readonly Family[];
 }
 
-export interface EntryCommandResult {
-  readonly reference: string;
-  readonly before: EntryState;
-  readonly after: EntryState;
-  readonly newReference: string | null;
-}
-
 /** The same action for at most `mostInStep` entries that a filter found. */
 export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
   readonly references: readonly string[];
@@ -50,11 +42,10 @@ const findOtherPart = columnOf<[number, number], number>(
 );
 const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
 
+export type EntryCommandResult = ReturnType<typeof actOnEntry>;
+
 /** Reads, judges, writes and records the decision of a person about an entry. A refusal leaves everything as it was. */
-export function actOnEntry(
-  outbox: Outbox,
-  command: EntryCommand & { readonly inBulk?: BulkFilter },
-): EntryCommandResult {
+export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly inBulk?: BulkFilter }) {
   const { database } = outbox;
   const { reference, order, nowMs, inBulk } = command;
   const row = findActingRow(database).get(reference);
@@ -90,6 +81,7 @@ export function actOnEntry(
       ...(inBulk === undefined ? {} : { in_bulk: inBulk }),
     },
   });
+  /** `newReference`: that of the replacement, where the entry was ordered again. */
   return { reference, before: row.state, after: move.state, newReference };
 }
 

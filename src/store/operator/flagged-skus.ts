@@ -77,7 +77,5 @@ function linesLeft({ linesLeft: text }: FlaggedSku): readonly KeptLine[] {
 }
 
 function keptLines({ keptOrder }: FlaggedSku): readonly LineOfKeptOrder[] {
-  if (keptOrder === null) return [];
-  const order: { lines: readonly LineOfKeptOrder[] } = JSON.parse(keptOrder);
-  return order.lines;
+  return keptOrder === null ? [] : JSON.parse(keptOrder).lines;
 }

@@ -51,12 +51,10 @@ export interface AttentionFilter {
   readonly ids?: readonly string[] | undefined;
   readonly code?: string | undefined;
   readonly source?: string | undefined;
-  /** Rows since before this time. */
   readonly beforeMs?: number | undefined;
   readonly canAcknowledge?: boolean | undefined;
 }
 
-/** Rows that come after a place of the list, too. */
 type Selection = AttentionFilter & { readonly after?: string | undefined };
 
 type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {

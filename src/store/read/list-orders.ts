@@ -1,7 +1,7 @@
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isoOf } from '../sqlite/rows.ts';
-import { entriesBy, inState, readSources, sourceOfLane } from './entries-by-source.ts';
+import { entriesBy, inState, selectSources, sourceOfLane } from './entries-by-source.ts';
 import { findOrders } from './find-orders.ts';
 import { whereOf } from './page.ts';
 
@@ -45,36 +45,31 @@ const selectSummaries = statementOf<[string], Omit<OrderSummary, 'states'> & { s
 /** Newer than every order and every line. */
 const newest = Number.MAX_SAFE_INTEGER;
 
-/** Where the orders of a list come from: it reads an index in the order of the list, and ends with the page. */
-interface Origin {
-  readonly from: string;
-  readonly where: string;
-  readonly order: string;
-}
+// Where the orders of a list come from: each reads an index in the order of the list, and ends with the page.
 
 const newestFirst = { where: 'r.id < :beforeId', order: 'r.id DESC' };
-const ofAll: Origin = { from: 'requests r', ...newestFirst };
+const ofAll = { from: 'requests r', ...newestFirst };
 /** Finds the orders of a shop that has many. */
-const ofRecent: Origin = {
+const ofRecent = {
   from: '(SELECT id, source FROM requests WHERE id < :beforeId ORDER BY id DESC LIMIT 5000) r',
   where: 'true',
   order: 'r.id DESC',
 };
 /** All orders of a shop, by the index of order ids alone: the plus keeps SQLite from reading all orders instead. */
-const ofSource: Origin = { from: 'requests r', where: '+r.id < :beforeId', order: '+r.id DESC' };
+const ofSource = { from: 'requests r', where: '+r.id < :beforeId', order: '+r.id DESC' };
 /** From the attention list to the orders, because that list is short and the orders are many. */
-const ofAttention: Origin = {
+const ofAttention = {
   from: `(SELECT DISTINCT source, order_id FROM outbox_attention WHERE order_id IS NOT NULL) named
     CROSS JOIN requests r ON r.source = named.source AND r.order_id = named.order_id`,
   ...newestFirst,
 };
-const ofSearch: Origin = {
+const ofSearch = {
   from: 'json_each(:found) f CROSS JOIN requests r ON r.id = f.value',
   where: 'f.value < :beforeId',
   order: 'f.key',
 };
 
-function idsFrom(database: Sqlite, origin: Origin, filter: OrderFilter): readonly number[] {
+function idsFrom(database: Sqlite, origin: typeof ofAll, filter: OrderFilter): readonly number[] {
   const { search, state, source, beforeId = newest, limit } = filter;
   const where = whereOf([
     origin.where,
@@ -124,7 +119,7 @@ function idsOfState(database: Sqlite, state: EntryState, filter: OrderFilter): r
      ORDER BY e.created_at_ms DESC, e.id DESC LIMIT :limit`,
   );
   const place = placeOf(database, state, beforeId);
-  return (source === undefined ? readSources(database) : [source])
+  return (source === undefined ? selectSources(database).all() : [source])
     .flatMap((name) => page.all({ source: name, ...place, limit }))
     .toSorted((a, b) => b.createdAtMs - a.createdAtMs || b.entryId - a.entryId)
     .slice(0, limit)

@@ -33,15 +33,6 @@ export interface AttemptDetail {
 /** One decision; its subject is a reference, or the order itself. */
 export type AuditDetail = Omit<AuditEntry, 'id' | 'detail'>;
 
-export interface DeliveryDetail {
-  readonly sink: string;
-  readonly done: boolean;
-  readonly doneAt: string | null;
-  readonly lastError: string | null;
-  /** It failed for days. The worker tries it again only when a person asks, or when the result changes. */
-  readonly givenUpAt: string | null;
-}
-
 /** So many rejections and decisions of one order are shown. */
 const shownOfOrder = 1000;
 
@@ -84,7 +75,10 @@ const selectAttempts = statementOf<[number], Omit<AttemptDetail, 'sent'> & { rea
 const selectRejections = statementOf<[string, string], Rejection>(
   `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownOfOrder}`,
 );
-const selectDeliveries = statementOf<[string, string], Omit<DeliveryDetail, 'done'> & { done: number }>(
+const selectDeliveries = statementOf<
+  [string, string],
+  { sink: string; done: number } & Readonly<Record<'doneAt' | 'lastError' | 'givenUpAt', string | null>>
+>(
   `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
    FROM delivery_log WHERE source = ? AND order_id = ?`,
 );
@@ -179,6 +173,7 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
 }
 
 export type OrderDetail = Readonly<ReturnType<typeof readOrderDetail>>;
+export type DeliveryDetail = OrderDetail['deliveries'][number];
 
 /** Everything about one order: its entries with every attempt, its rejections, its deliveries and its audit entries. */
 function readOrderDetail(database: Sqlite, requestId: number) {
@@ -196,7 +191,7 @@ function readOrderDetail(database: Sqlite, requestId: number) {
     audit: selectAudit(database).all(JSON.stringify(subjects)),
     deliveries: selectDeliveries(database)
       .all(source, orderId)
-      .map((delivery): DeliveryDetail => ({ ...delivery, done: delivery.done === 1 })),
+      .map((delivery) => ({ ...delivery, done: delivery.done === 1 })),
   };
 }
 

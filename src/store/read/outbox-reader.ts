@@ -11,9 +11,9 @@ import { refuseOlder } from '../sqlite/schema.ts';
 import { readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readAttention, readAttentionCounts, readAttentionPage } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
-import { readBacklog, readCounts } from './backlog.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
+import { readBacklog, readCounts } from './entries-by-source.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
@@ -24,7 +24,6 @@ import { readTimeline } from './timeline.ts';
 
 /** Reads the outbox for people. Writes nothing, so it may read a database that another process is writing to. */
 export class OutboxReader {
-  readonly #database: Sqlite;
   readonly #source: ResultSource;
 
   readonly listOrders = this.#bind(listOrders);
@@ -60,7 +59,6 @@ export class OutboxReader {
   readonly sealUsage = this.#bind(readSealUsage);
 
   constructor(source: ResultSource) {
-    this.#database = source.database;
     this.#source = source;
   }
 
@@ -69,13 +67,13 @@ export class OutboxReader {
   }
 
   queueFacts(): ReturnType<typeof readQueueFacts> {
-    return readQueueFacts(this.#database, freeBytesOf(dirname(this.#database.name)));
+    return readQueueFacts(this.#source.database, freeBytesOf(dirname(this.#source.database.name)));
   }
 
   #bind<Given extends unknown[], Found>(
     read: (database: Sqlite, ...given: Given) => Found,
   ): (...given: Given) => Found {
-    return (...given) => read(this.#database, ...given);
+    return (...given) => read(this.#source.database, ...given);
   }
 }
 

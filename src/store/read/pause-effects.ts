@@ -1,17 +1,15 @@
 import { scopeFrom } from '../../core/scopes/scope.ts';
 import { readLane } from '../submission/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
-import { readLaneCounts } from '../sqlite/entry-counts.ts';
+import { selectLaneCounts } from '../sqlite/entry-counts.ts';
 import { connectorUnproven } from '../submission/connector-canary.ts';
 import { isLanePaused, isSendPaused, pausedScopes, readPauses, type Pause } from '../submission/pauses.ts';
 
-/** A pause, and what waits for its end. */
 export interface PauseEffect extends Pause {
   /** Entries to send that it keeps from being sent. An entry of two paused scopes counts for both. */
   readonly holdsUp: number;
 }
 
-/** How many entries to send share a lane and a state. */
 export interface SendCount {
   readonly state: 'pending' | 'waiting' | 'unknown';
   readonly lane: string;
@@ -26,7 +24,9 @@ const selectUnknown = statementOf<[], SendCount>(
 /** From the counts that are kept: the worker that asks must not wait for a scan of a large backlog. */
 export function readSendCounts(database: Sqlite): readonly SendCount[] {
   const queues = (['pending', 'waiting'] as const).flatMap((state) =>
-    readLaneCounts(database, state).map((queue) => ({ ...queue, state })),
+    selectLaneCounts(database)
+      .all({ state })
+      .map((queue) => ({ ...queue, state })),
   );
   return [...queues, ...selectUnknown(database).all()];
 }

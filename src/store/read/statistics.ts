@@ -15,7 +15,6 @@ interface HourRow {
   readonly n: number;
 }
 
-/** Numbers of units of time; the end is not included. */
 interface Units {
   readonly first: number;
   readonly end: number;

@@ -36,7 +36,6 @@ export interface TimelineEvent {
   /** A scope, the field of a line, or `not_sent`. */
   readonly subject: string | null;
   readonly errorCode: string | null;
-  /** Why, or what was said, word for word. */
   readonly message: string | null;
 }
 

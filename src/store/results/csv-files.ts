@@ -1,4 +1,4 @@
-import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
 import { lineStateOf, type ResultLine } from '../../core/result/result-document.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
@@ -7,6 +7,7 @@ import {
   rejectedColumns,
   rejectedLine,
   resultEntryOf,
+  shreddedError,
   type LineEntryRow,
   type RejectedRow,
 } from './result-reader.ts';
@@ -181,7 +182,7 @@ export class CsvFiles extends OutboxSteps {
     const lineId = rows[0]?.line_id ?? null;
     try {
       const entries = rows.map((row) => resultEntryOf(row, this.outbox.units));
-      if (entries.some(({ shredded }) => shredded !== undefined)) throw shreddedCodes(lineId);
+      if (entries.some(({ shredded }) => shredded !== undefined)) throw shreddedError(`line ${lineId}`, 'the CSV');
       return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error: null };
     } catch (error) {
       if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
@@ -206,10 +207,4 @@ export class CsvFiles extends OutboxSteps {
 
   /** This version is not tried again, and is flagged for review. */
   readonly giveUp = this.write(giveUp);
-}
-
-/** The sender would replace the codes that it has by none. */
-function shreddedCodes(lineId: string | null): OrderSyncError {
-  const message = `the codes of line ${lineId} were shredded (retention.codes_days): the CSV is not written again without them`;
-  return new OrderSyncError('REFUSED', message, { hint: 'the file that was written before stays as it is' });
 }

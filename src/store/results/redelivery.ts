@@ -2,7 +2,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { repeatResult } from './due-results.ts';
-import { readResult, shreddedError } from './result-reader.ts';
+import { readResult, refuseShredded } from './result-reader.ts';
 
 /** Which results a person wants delivered again: those that fit everything that is given. */
 export interface Redelivery {
@@ -12,7 +12,6 @@ export interface Redelivery {
   /** Results that changed last in this time, in ms; the end is not included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** Only where the delivery was given up. */
   readonly givenUp?: boolean | undefined;
 }
 
@@ -61,7 +60,7 @@ export function redeliver(
   const repeated = ids.filter((id) => hasShredded(database).get(id) === undefined);
   const [first] = ids;
   if (first !== undefined && repeated.length === 0 && which.orderId !== undefined)
-    throw shreddedError(readResult(outbox, first).document);
+    refuseShredded(readResult(outbox, first).document);
   for (const id of repeated) repeatResult(outbox, id, nowMs, which.sink);
   return { due: repeated.length, nextId: rows.length < requestsAtOnce ? null : (rows.at(-1)?.id ?? null) };
 }

@@ -225,15 +225,15 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
 }
 
 /** The sender would replace the codes that it has by none. */
-export function shreddedError({ source, order_id: orderId }: ResultDocument): OrderSyncError {
-  const message = `the codes of ${source}/${orderId} were shredded (retention.codes_days): its result is not written again without them`;
-  return new OrderSyncError('REFUSED', message, { hint: 'the results that were written before stay as they are' });
+export function shreddedError(whose: string, what: string): OrderSyncError {
+  const message = `the codes of ${whose} were shredded (retention.codes_days): ${what} is not written again without them`;
+  return new OrderSyncError('REFUSED', message, { hint: 'what was written before stays as it is' });
 }
 
 /** @throws OrderSyncError REFUSED when codes of the result were shredded */
-export function refuseShredded(document: ResultDocument): void {
-  const isShredded = document.lines.some(({ entries }) => entries.some(({ shredded }) => shredded !== undefined));
-  if (isShredded) throw shreddedError(document);
+export function refuseShredded({ source, order_id: orderId, lines }: ResultDocument): void {
+  const isShredded = lines.some(({ entries }) => entries.some(({ shredded }) => shredded !== undefined));
+  if (isShredded) throw shreddedError(`${source}/${orderId}`, 'its result');
 }
 
 export type NamedRequest = { readonly id: number } & Readonly<Record<'source' | 'orderId', string>>;

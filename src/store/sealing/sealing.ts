@@ -71,7 +71,6 @@ export class Sealing extends OutboxSteps {
     });
   }
 
-  /** False for units that cannot be opened. */
   #sealAgain({ id, reference, units: before }: UnsealedRow, key: string): boolean {
     try {
       const units = this.outbox.units.sealAgain({ reference, units: before });

@@ -28,26 +28,14 @@ export function countNewEntry(database: Sqlite, entryId: number): void {
 const countsWhere = (where: string): string =>
   `SELECT state, lane, entries FROM entry_counts WHERE entries <> 0 AND ${where}
    UNION ALL SELECT state, lane, count(*) FROM entries NOT INDEXED WHERE ${notCounted} AND ${where} GROUP BY state, lane`;
-const byState = statementOf<[], { state: EntryState; count: number }>(
+/** States without an entry are left out. The cost is the number of lanes, not of entries. */
+export const selectStateCounts = statementOf<[], { state: EntryState; count: number }>(
   `SELECT state, sum(entries) AS count FROM (${countsWhere('true')}) GROUP BY state`,
 );
-const byLane = statementOf<{ state: EntryState }, { lane: string; count: number }>(
+/** The counts of a state; lanes without an entry are left out. */
+export const selectLaneCounts = statementOf<{ state: EntryState }, { lane: string; count: number }>(
   `SELECT lane, sum(entries) AS count FROM (${countsWhere('state = :state')}) GROUP BY lane`,
 );
-
-/** How many entries are in each state; states without one are left out. The cost is the number of lanes, not of entries. */
-export function readStateCounts(database: Sqlite): readonly { readonly state: EntryState; readonly count: number }[] {
-  return byState(database).all();
-}
-
-/** How many entries of each lane are in a state; lanes without one are left out. */
-export function readLaneCounts(
-  database: Sqlite,
-  state: EntryState,
-): readonly { readonly lane: string; readonly count: number }[] {
-  return byLane(database).all({ state });
-}
-
 const wrong = statementOf<[], { state: string; lane: string; kept: number; found: number }>(
   `SELECT state, lane, sum(kept) AS kept, sum(found) AS found FROM (
      SELECT state, lane, entries AS kept, 0 AS found FROM (${countsWhere('true')})

@@ -74,7 +74,5 @@ export function readProgress(database: Sqlite): OutboxProgress & { readonly repl
   const databaseId = readMeta(database, idName);
   const newest = counts(database).get();
   assert(databaseId !== undefined && newest !== undefined, 'a database has its id from the time when it was opened');
-  const text = replaced(database).get() ?? null;
-  const known: OutboxProgress | null = text === null ? null : JSON.parse(text);
-  return { databaseId, ...newest, replaced: known };
+  return { databaseId, ...newest, replaced: JSON.parse(replaced(database).get() ?? 'null') };
 }

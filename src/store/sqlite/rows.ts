@@ -5,7 +5,6 @@ import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/
 import { columnOf, statementOf } from './database.ts';
 import type { Outbox } from './outbox.ts';
 
-/** The columns of a purchase, in the tables of lines and of entries. */
 export const purchaseColumns = purchaseFields.join(', ');
 export const purchaseColumnsOf = (table: string): string =>
   purchaseFields.map((field) => `${table}.${field}`).join(', ');
@@ -13,7 +12,6 @@ export const purchaseColumnsOf = (table: string): string =>
 /** A time, as it is shown. */
 export const isoOf = (columnMs: string): string => `strftime('%Y-%m-%dT%H:%M:%fZ', ${columnMs} / 1000.0, 'unixepoch')`;
 
-/** A row of `entries`, as SQLite returns it. */
 export interface EntryRow extends ReferencedPurchase {
   readonly id: number;
   readonly line_id: number;
@@ -116,21 +114,9 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
 }
 
 // JSON columns are written by this program alone, so their shape is that of the code which wrote them.
-
-export function rulesFrom(text: string): OrderRules {
-  const rules: OrderRules = JSON.parse(text);
-  return rules;
-}
-
-export function recordFrom(text: string): Readonly<Record<string, unknown>> {
-  const record: Record<string, unknown> = JSON.parse(text);
-  return record;
-}
-
-export function textsFrom(text: string): Readonly<Record<string, string>> {
-  const texts: Record<string, string> = JSON.parse(text);
-  return texts;
-}
+export const rulesFrom = (text: string): OrderRules => JSON.parse(text);
+export const recordFrom = (text: string): Readonly<Record<string, unknown>> => JSON.parse(text);
+export const textsFrom = (text: string): Readonly<Record<string, string>> => JSON.parse(text);
 
 /**
  * Conditions that find the entries of these states and of those that need a person, each by the index of its few rows. SQLite

@@ -36,9 +36,7 @@ export class SealedUnits {
   /** @throws OrderSyncError SEAL_KEY_MISSING, SEALED_UNREADABLE */
   of(row: StoredUnits): readonly Unit[] {
     if (row.units === null) return [];
-    // Written by this program alone, so its shape is that of the code which wrote it.
-    const units: Unit[] = JSON.parse(this.#open(row.reference, row.units));
-    return units;
+    return JSON.parse(this.#open(row.reference, row.units));
   }
 
   /** The units of an entry that can still change: damaged ones come again with the next answer of the API. */

@@ -40,8 +40,7 @@ export const rememberUnreadState = statementOf<OrderKey & { modifiedMs: number; 
 export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): SeenState | null {
   const row = selectSeen(database).get(source, orderId);
   if (row === undefined) return null;
-  const kept: SeenState['kept'] = row.kept === null ? null : JSON.parse(row.kept);
-  return { ...row, kept };
+  return { ...row, kept: JSON.parse(row.kept ?? 'null') };
 }
 
 /** @param seen the state before */

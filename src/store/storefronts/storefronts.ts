@@ -54,10 +54,7 @@ export class Storefronts extends OutboxSteps {
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
   readonly adoptShops = this.step(adoptShops);
-  /**
-   * Flags orders for review that wait for being read back and were delivered before that time: reading the shop back
-   * since then did not bring them. Returns how many.
-   */
+  /** Flags orders that wait for being read back, and that reading the shop back since then did not bring. Returns how many. */
   readonly flagUnreadOrders = this.step(flagUnreadOrders);
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   readonly flagStrandedOrders = this.step(flagStrandedOrders);

@@ -11,7 +11,6 @@ export function messageText(text: string, limit: number = messageLimit): string 
   return characters.length > limit ? `${characters.slice(0, limit - 1).join('')}…` : line;
 }
 
-/** A value from outside, inside a sentence. */
 export function quoted(value: string): string {
   return `"${messageText(value, 64)}"`;
 }

@@ -1,7 +1,6 @@
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { WalkCall, WalkStep } from '../wholesale/catalogue/catalogue-walk.ts';
-import type { Plan, Product } from '../wholesale/catalogue/catalogue-item.ts';
-import type { CatalogueFacts } from '../wholesale/catalogue/check-sku.ts';
+import type { CatalogueFacts, Plan, Product } from '../wholesale/catalogue/catalogue-item.ts';
 import { budgetedRead, readWhenFree, type CallDeps } from './budgeted-read.ts';
 
 interface CatalogueDeps extends CallDeps {

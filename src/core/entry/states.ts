@@ -25,7 +25,6 @@ export type EntryState = (typeof entryStates)[number];
  */
 export type RecoveryStage = 'none' | 'own_reference' | 'replacement' | 'done';
 
-/** A count for every state, all zero. */
 export function zeroCounts(): Record<EntryState, number>;
 export function zeroCounts(): Record<string, number> {
   return Object.fromEntries(entryStates.map((state) => [state, 0]));

@@ -132,7 +132,6 @@ interface Happened {
   readonly evidence: AttentionEvidence;
 }
 
-/** The event, as a sentence. */
 export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
   switch (reason) {
     case 'key_used_elsewhere':

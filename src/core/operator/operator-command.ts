@@ -89,7 +89,6 @@ export const takeFlaggedCommandSchema = z.strictObject({
   action: z.literal('take_flagged'),
   /** A flag of the attention list for a SKU that was not in the map: `line:17`. */
   id: text(200),
-  /** The order of its line. */
   line: lineSchema,
   ...who,
 });
@@ -151,7 +150,6 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
       /** Results that changed last in this time, in ms; the end is not included. */
       sinceMs: z.number().optional(),
       untilMs: z.number().optional(),
-      /** Only where the delivery was given up. */
       givenUp: z.boolean().optional(),
     }),
     /** Continues after this number of an earlier step; 0: begins. */
@@ -177,7 +175,6 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
   }),
   z.strictObject({
     action: z.literal('check_api'),
-    /** The names of the keys to check. */
     keys: z.array(text(100)).min(1).max(5),
     withinMs: z.int().min(1).max(600_000),
   }),
@@ -205,7 +202,6 @@ const strings = z.array(z.string()).readonly();
 const days = z.number().nullable();
 const listOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.object(shape).readonly()).readonly();
 
-/** The result of a command. */
 export const commandResultSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('entry'),
@@ -245,12 +241,9 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
       complete: z.boolean(),
       pages: z.number(),
       orders: z.number(),
-      /** Lines that this run added to the outbox. */
       accepted: z.number(),
       takenBack: z.number(),
-      /** Orders and lines that this run flagged for review. */
       flagged: z.number(),
-      /** Orders that cannot be read. */
       unreadable: z.number(),
       /** The newest change that was read, by the shop's clock; null when nothing was read. */
       readToMs: z.number().nullable(),
@@ -262,6 +255,7 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     kind: z.literal('catalogue'),
     products: listOf({
       variant: z.string(),
+      /** False for a website-only product (Spec 1). */
       sellable: z.boolean(),
       maxQuantity: z.number().nullable(),
       /** The currencies that it has a price in; empty when the catalogue shows no prices. */
@@ -270,6 +264,7 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     plans: listOf({
       plan: z.string(),
       sellable: z.boolean(),
+      /** Whether `days` must be given (Spec 2). */
       daily: z.boolean(),
       minDays: days,
       maxDays: days,

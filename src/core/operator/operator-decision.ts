@@ -8,10 +8,8 @@ import type { OperatorCommand } from './operator-command.ts';
 import { unitsByPerson } from './units-by-person.ts';
 
 type WithoutFrame<Command> = Command extends unknown ? Omit<Command, 'reference' | 'actor' | 'reason'> : never;
-/** The action of a person on one entry. */
 export type EntryAction = WithoutFrame<Extract<OperatorCommand, { action: EntryActionName }>>;
 
-/** The facts about the entry when a person acts on it. */
 export interface OperatorFacts
   extends Omit<ActionSubject, 'mayBeBought'>,
     PurchaseFacts,

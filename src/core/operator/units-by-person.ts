@@ -83,7 +83,6 @@ function invalid(message: string): OrderSyncError {
 }
 
 interface Resolved extends OrderOfUnits {
-  /** The units that the API delivered so far. */
   readonly units: readonly Unit[];
 }
 

@@ -1,4 +1,3 @@
-/** The operations that an order line can ask for. */
 export const operations = ['gift_card_order', 'esim_order', 'esim_topup', 'esim_cancel'] as const;
 export type Operation = (typeof operations)[number];
 

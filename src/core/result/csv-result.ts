@@ -1,6 +1,5 @@
 import type { ResultEntry, ResultLine } from './result-document.ts';
 
-/** The fields of units that a row shows. */
 const unitFields = ['code', 'pin', 'serial', 'url', 'expires_at', 'iccid', 'lpa', 'confirmation_code'] as const;
 
 /** The columns that are added to the rows of a CSV order file. In an order file they are ignored: it may be a result. */
@@ -46,7 +45,6 @@ function usable(value: string): string {
 
 const delivered: readonly ResultEntry['state'][] = ['fulfilled', 'needs_manual_delivery'];
 
-/** The cells of `csvResultColumns` for one row. */
 export function csvResultCells(line: ResultLine): readonly string[] {
   const entries = line.entries;
   // A row that has a code can be handed out. Units that need review are in the result of the order.

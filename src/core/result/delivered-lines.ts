@@ -9,7 +9,6 @@ export interface OrderedEntry extends Pick<Purchase, 'variant' | 'plan' | 'iccid
   readonly replaced: boolean;
 }
 
-/** The ordered entries of one order, by reference. */
 export type OrderedEntries = ReadonlyMap<string, OrderedEntry>;
 
 /** A line of an order as its customer sees it: its units, and the number of missing ones. Counts are counts of units. */
@@ -82,7 +81,6 @@ function deliveredOf(entry: ResultEntry, order: OrderedEntry): { units: readonly
 
 type End = 'later' | 'by_hand' | 'not_delivered';
 
-/** The fate of the missing units of an entry. */
 function endOf(state: ResultEntryState): End {
   if (state === 'fulfilled' || state === 'needs_manual_delivery') return 'by_hand';
   const isOver = state === 'rejected' || state === 'expired' || state === 'cancelled' || state === 'refunded';

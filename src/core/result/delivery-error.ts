@@ -1,6 +1,5 @@
 import { OrderSyncError } from '../order-sync-error.ts';
 
-/** The facts of a failed delivery besides its message. */
 export interface DeliveryFailure {
   /** A short, stable name of what happened, for example `http_503`. It is shown in health: nothing of others is in it. */
   readonly reason: string;
@@ -15,7 +14,6 @@ export interface DeliveryFailure {
 /** The reason of a receiver that limits the rate: its calls are no tries. */
 export const rateLimited = 'http_429';
 
-/** Why a sink did not take a result. */
 export class DeliveryError extends OrderSyncError implements DeliveryFailure {
   readonly reason: string;
   readonly refusesResult: boolean;

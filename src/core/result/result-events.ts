@@ -37,7 +37,6 @@ const confirmedSchema = z.object({
   reviews: z.record(z.string(), z.int()).default({}),
 });
 
-/** The events of one order that an endpoint has confirmed. */
 export type ConfirmedEvents = Readonly<z.infer<typeof confirmedSchema>>;
 
 /** Reads what was stored as text; null: nothing was confirmed yet. */

@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import { OrderSyncError } from '../order-sync-error.ts';
 
-/** A key that seals delivered codes. */
 export interface SealKey {
   /** Stands in each value that it sealed: another key needs another id. */
   readonly id: string;
@@ -22,7 +21,6 @@ const tagBytes = 16;
 const cipher = 'aes-256-gcm';
 const prefix = 'sealed:1:';
 
-/** Whether this is base64 of a whole key. */
 export function isSealKey(value: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(value);
 }

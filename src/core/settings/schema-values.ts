@@ -47,7 +47,6 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '::1' || ipv4Loopback.test(host);
 }
 
-/** A duration in whole milliseconds. */
 export const durationMs = (min: number, max: number) => z.int().min(min).max(max);
 
 export const count = (min: number, max: number) => z.int().min(min).max(max);
@@ -97,7 +96,6 @@ export const secretValue = (what: string, description: string) => ({
   value_file: secretFile(what),
 });
 
-/** A token by which somebody is known. */
 export const tokenValue = secretValue('the token', 'The token, at least 16 characters.');
 
 /** The secrets of the Standard Webhooks scheme that sign what the worker posts. */

@@ -8,7 +8,6 @@ import type { DrawnFault } from './fault-selection.ts';
 /** A call that a fault hits, with everything that the fault can do. */
 export type Exchange = {
   socket: Socket;
-  /** Carries out the call and commits it. */
   perform(): Promise<Answer>;
   /** Counts the call now, then calls `onAdmitted`, and carries out the call after `delayMs`. */
   performLater(delayMs: number, onAdmitted: () => void): Promise<Answer>;
@@ -83,7 +82,6 @@ async function spoil(fault: SpoilingFault, answer: Answer, { socket, pause }: Ex
   return null;
 }
 
-/** The bytes that are sent in place of an answer. */
 function bytesOf(
   fault: FaultNamed<'lost_answer' | 'garbage' | 'cut_body' | 'wrong_content_length'>,
   answer: Answer,

@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { SeededStream } from '../values/randomness.ts';
 import { type Fault, type FaultRule, faultRuleSchema, faultSchema } from '../settings/fault-rules.ts';
 
-/** The fault that was drawn for one call. */
 export type DrawnFault = {
   fault: Fault;
   /** True for the faults of test values: they spoil a purchase, but no call that was refused. */

@@ -17,7 +17,6 @@ type ApiParts = { state: SandboxState; committer: Committer; faults: FaultSelect
 
 const maxBodyBytes = 65_536;
 
-/** The endpoints of Spec 4. */
 const routes: Readonly<Record<string, Operation>> = {
   'POST /orders': 'gift_card_order',
   'GET /orders/:subject': 'gift_card_lookup',

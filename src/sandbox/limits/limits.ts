@@ -46,7 +46,6 @@ export class Limits {
     }
   }
 
-  /** The limits of a key that count this operation. */
   #of(key: number, operation: Operation): LimitModel[] {
     let limits = this.#keys.get(key);
     if (limits === undefined) {

@@ -9,12 +9,10 @@ import type { Operation } from '../values/operations.ts';
  */
 export type JsonBody = { text: string } & ({ json: unknown } | { problem: string });
 
-/** One call of the API as it arrived. */
 export type Call = {
   operation: Operation;
   /** When the limits count it, in milliseconds since the epoch. */
   arrivedAt: number;
-  /** The bearer token. */
   token: string | undefined;
   /** The IP address of the caller, in canonical form. */
   address: string;
@@ -40,7 +38,6 @@ export type Progress = {
   letIn?: boolean;
 };
 
-/** The order in the body of a call. */
 type Purchase = {
   reference: string;
   /** A variant or a plan. */
@@ -58,7 +55,6 @@ export function required<T>(value: T | undefined, what: string): T {
   return value;
 }
 
-/** The codes of each status (Spec 7). */
 type Codes = {
   401: 'invalid_key';
   402: 'insufficient_balance';
@@ -78,7 +74,6 @@ type Codes = {
   503: 'api_disabled';
 };
 
-/** The answer of the service to one call. */
 export type Answer = {
   status: number;
   /** The code of an error, for the request log. */

@@ -79,7 +79,6 @@ export type Product = z.output<typeof variantSchema> & { brand: string; category
 export type Plan = z.output<typeof planSchema> & { destination: string };
 type Destination = { destination: string; name: string; countries: string[]; plans: Plan[] };
 
-/** The items for sale, in the order of the catalogue file. */
 export type Catalogue = {
   products: ReadonlyMap<string, Product>;
   plans: ReadonlyMap<string, Plan>;

@@ -91,7 +91,6 @@ export class Orders {
     for (const order of due) this.settle(order, order.due_at ?? now);
   }
 
-  /** Completes or refunds a pending order. */
   settle(order: Order, now: number): void {
     if (order.due_outcome === 'refunded') this.refundRest(order, now);
     else this.#database.run("UPDATE orders SET status = 'completed' WHERE number = ?", order.number);

@@ -61,7 +61,6 @@ export const requestFilterSchema = z.strictObject({
 
 export type RequestFilter = z.output<typeof requestFilterSchema>;
 
-/** A request of the API as the log shows it. */
 export type LoggedRequest = Facts & {
   /** The `Request-Id` of its answer. */
   id: string;
@@ -107,7 +106,6 @@ export class RequestLog {
     this.#knownKeys = settings.accounts.flatMap(({ keys }) => keys.map(({ value }) => value));
   }
 
-  /** Logs a call and its answer, and returns the number of its row. */
   add(call: Call, { key, letIn, purchase }: Progress, answer: Answer, fault: string | null): number {
     const { operation, arrivedAt } = call;
     const counted = [letIn === true, letIn === true && movesMoney(operation), letIn === false].map(Number);

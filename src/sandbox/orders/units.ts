@@ -69,7 +69,6 @@ export class Esims {
     this.#seed = seed;
   }
 
-  /** One eSIM for each unit of the order. */
   deliver({ number, account, quantity, days, created_at: now }: Order, { plan, validity_days, esim }: Plan): void {
     const validityDays = days ?? validity_days ?? 1;
     const constant = { account, number, plan, smdpAddress, validityDays, now, unchecked: esim.unchecked };

@@ -109,57 +109,10 @@ function checkOrderProblem(order: readonly string[]): string | null {
   return null;
 }
 
-const limitsSchema = z.strictObject({
-  /** False: no limit, for tests of throughput. */
-  enabled: z.boolean().default(true),
-  window_ms: z.int().min(1).max(86_400_000).default(60_000),
-  requests: z.int().min(1).max(1_000_000).default(60),
-  orders: z.int().min(1).max(1_000_000).default(20),
-  model: z
-    .enum(['sliding_log', 'fixed_window', 'sliding_counter', 'token_bucket', 'rejected_count'])
-    .default('sliding_log'),
-  retry_after: z.enum(['seconds', 'date', 'none']).default('seconds'),
-  body: z.enum(['json', 'text', 'empty']).default('json'),
-  code: z.string().min(1).max(60).default('rate_limited'),
-});
-
-const latencySchema = z.strictObject({
-  /** Before the limits count the call. */
-  before_ms: rangeMs.default([0, 0]),
-  /** Before the answer is sent, after everything is committed. */
-  after_ms: rangeMs.default([0, 0]),
-});
-
-const referencesSchema = z.strictObject({
-  /** The answer to a repeat in the same family: the order in its current state, or the stored first answer. */
-  replay: z.enum(['current', 'stored']).default('current'),
-  /** The answer to a repeat with a different body: the existing order, or 422. */
-  different_body: z.enum(['replay', 'refuse']).default('replay'),
-  /**
-   * After a 4xx about the order, the reference is free again, or it gets the same answer for ever. Only what a check after
-   * `reference` refuses is remembered.
-   */
-  after_refusal: z.enum(['free', 'remembered']).default('free'),
-});
-
-const requestsSchema = z.strictObject({
-  unknown_fields: z.enum(['reject', 'ignore']).default('reject'),
-});
-
-const fulfilmentSchema = z.strictObject({
-  /** delayed: the order is `pending` first, and its units are delivered later. */
-  mode: z.enum(['immediate', 'delayed']).default('immediate'),
-  delay_ms: rangeMs.default([2_000, 5_000]),
-});
-
-const requestLogSchema = z.strictObject({
-  /** How many of the latest calls are kept, without their bodies; the limits are restored from them. */
-  calls: z.int().min(1_000).max(10_000_000).default(200_000),
-  /** Of how many of these the bodies are kept, too. 0: of none. */
-  bodies: z.int().min(0).max(10_000).default(1_000),
-  /** A body is cut after so many characters. */
-  body_chars: z.int().min(0).max(65_536).default(4_096),
-});
+/** A section that need not be in the config: each of its keys has a default. */
+const section = <Keys extends z.core.$ZodLooseShape>(keys: Keys) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema itself checks the empty section
+  z.strictObject(keys).prefault({} as never);
 
 /** The settings of the sandbox, all with defaults. `docs/sandbox.md` lists them. */
 export const sandboxConfigSchema = z.strictObject({
@@ -174,8 +127,25 @@ export const sandboxConfigSchema = z.strictObject({
     .prefault(defaultAccounts),
   /** A catalogue file, relative to the folder of the config. Absent: the shipped catalogue. */
   catalogue: z.string().optional(),
-  limits: limitsSchema.prefault({}),
-  latency: latencySchema.prefault({}),
+  limits: section({
+    /** False: no limit, for tests of throughput. */
+    enabled: z.boolean().default(true),
+    window_ms: z.int().min(1).max(86_400_000).default(60_000),
+    requests: z.int().min(1).max(1_000_000).default(60),
+    orders: z.int().min(1).max(1_000_000).default(20),
+    model: z
+      .enum(['sliding_log', 'fixed_window', 'sliding_counter', 'token_bucket', 'rejected_count'])
+      .default('sliding_log'),
+    retry_after: z.enum(['seconds', 'date', 'none']).default('seconds'),
+    body: z.enum(['json', 'text', 'empty']).default('json'),
+    code: z.string().min(1).max(60).default('rate_limited'),
+  }),
+  latency: section({
+    /** Before the limits count the call. */
+    before_ms: rangeMs.default([0, 0]),
+    /** Before the answer is sent, after everything is committed. */
+    after_ms: rangeMs.default([0, 0]),
+  }),
   /** The order of the checks, which Spec 7 does not fix. */
   checks: z
     .array(z.enum(checkNames))
@@ -184,9 +154,25 @@ export const sandboxConfigSchema = z.strictObject({
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
     .default([...checkNames]),
-  references: referencesSchema.prefault({}),
-  requests: requestsSchema.prefault({}),
-  fulfilment: fulfilmentSchema.prefault({}),
+  references: section({
+    /** The answer to a repeat in the same family: the order in its current state, or the stored first answer. */
+    replay: z.enum(['current', 'stored']).default('current'),
+    /** The answer to a repeat with a different body: the existing order, or 422. */
+    different_body: z.enum(['replay', 'refuse']).default('replay'),
+    /**
+     * After a 4xx about the order, the reference is free again, or it gets the same answer for ever. Only what a check after
+     * `reference` refuses is remembered.
+     */
+    after_refusal: z.enum(['free', 'remembered']).default('free'),
+  }),
+  requests: section({
+    unknown_fields: z.enum(['reject', 'ignore']).default('reject'),
+  }),
+  fulfilment: section({
+    /** delayed: the order is `pending` first, and its units are delivered later. */
+    mode: z.enum(['immediate', 'delayed']).default('immediate'),
+    delay_ms: rangeMs.default([2_000, 5_000]),
+  }),
   faults: z.array(faultRuleSchema).default([]),
   /** Spec 7: 503 `api_disabled` for every call. */
   maintenance: z.boolean().default(false),
@@ -194,14 +180,20 @@ export const sandboxConfigSchema = z.strictObject({
   durability: z.enum(['full', 'relaxed']).default('full'),
   /** Products in a page; 0 lists all of them, unless the caller asks for pages. */
   products_per_page: z.int().min(0).max(1_000).default(0),
-  request_log: requestLogSchema.prefault({}),
+  request_log: section({
+    /** How many of the latest calls are kept, without their bodies; the limits are restored from them. */
+    calls: z.int().min(1_000).max(10_000_000).default(200_000),
+    /** Of how many of these the bodies are kept, too. 0: of none. */
+    bodies: z.int().min(0).max(10_000).default(1_000),
+    /** A body is cut after so many characters. */
+    body_chars: z.int().min(0).max(65_536).default(4_096),
+  }),
   /** The bearer token of the routes below /__sandbox/. Absent: they answer only on loopback. */
   admin_token: z.string().min(8).optional(),
 });
 
 /** The settings as a config has them: all optional. */
 export type SandboxConfig = z.input<typeof sandboxConfigSchema>;
-/** The settings with their defaults. */
 export type SandboxSettings = z.output<typeof sandboxConfigSchema>;
 export type AccountSettings = SandboxSettings['accounts'][number];
 export type LimitSettings = SandboxSettings['limits'];

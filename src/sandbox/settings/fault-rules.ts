@@ -17,7 +17,6 @@ export const faultSchema = z.discriminatedUnion('fault', [
     delay_ms: ms(2_000),
     meanwhile: z.enum(['drop', 'hang']).default('drop'),
   }),
-  /** A TCP reset instead of an answer. */
   z.strictObject({ fault: z.literal('reset'), when }),
   /** Status line and headers arrive, and 50 % of the body. */
   z.strictObject({
@@ -45,9 +44,7 @@ export const faultSchema = z.discriminatedUnion('fault', [
   z.strictObject({ fault: z.literal('other_reference'), reference: z.string().default('somebody-elses-reference') }),
   /** A correct answer with so many bytes of padding. */
   z.strictObject({ fault: z.literal('huge_body'), bytes: z.int().min(1).max(104_857_600).default(10_485_760) }),
-  /** A success with one unit fewer than was ordered. */
   z.strictObject({ fault: z.literal('missing_units') }),
-  /** Bytes that are not HTTP. */
   z.strictObject({ fault: z.literal('garbage'), when }),
   /** 429, although no limit is reached. */
   z.strictObject({ fault: z.literal('rate_limited'), retry_after_s: z.int().min(0).max(3_600).optional() }),

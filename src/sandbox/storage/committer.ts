@@ -33,7 +33,6 @@ export class Committer {
     return promise;
   }
 
-  /** Commits the waiting work now. */
   flush(): void {
     const batch = this.#waiting;
     this.#waiting = [];

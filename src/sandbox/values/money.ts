@@ -22,7 +22,6 @@ export function toMinor(amount: string, currency: string): number {
   return Number(`${match[1] ?? '0'}${fraction.padEnd(decimals, '0')}`);
 }
 
-/** 1234 USD -> "12.34". */
 export function toDecimal(minor: number, currency: string): string {
   const decimals = decimalsOf(currency);
   const sign = minor < 0 ? '-' : '';

@@ -1,30 +1,17 @@
 import { isJsonList, isJsonObject, type ExactJsonObject, type ExactJson } from '../../core/exact-json.ts';
+import type { ResultOf } from '../../core/operator/operator-command.ts';
 import { amountIn, countIn, currencyIn, firstAt, flagIn, textIn } from '../connector/answer-values.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
+/** The wanted items that the catalogue has. */
+export type CatalogueFacts = ResultOf<'catalogue'>;
 /** A gift card or software product. A fact that the catalogue lacks is null. */
-export interface Product {
-  readonly variant: string;
-  /** False for a website-only product (Spec 1). */
-  readonly sellable: boolean;
-  readonly maxQuantity: number | null;
-  /** The currencies that it has a price in; empty when the catalogue shows no prices. */
-  readonly currencies: readonly string[];
-}
+export type Product = CatalogueFacts['products'][number];
+/** An eSIM plan, or a top-up plan of one eSIM. */
+export type Plan = CatalogueFacts['plans'][number];
 
 export interface Destination {
   readonly destination: string;
-}
-
-/** An eSIM plan, or a top-up plan of one eSIM. */
-export interface Plan {
-  readonly plan: string;
-  readonly sellable: boolean;
-  /** Whether `days` must be given (Spec 2). */
-  readonly daily: boolean;
-  readonly minDays: number | null;
-  readonly maxDays: number | null;
-  readonly currencies: readonly string[];
 }
 
 const isAmount = (value: ExactJson): true | null => (amountIn(value, 0) === null ? null : true);

@@ -1,10 +1,6 @@
 import { orderLimits } from '../../core/order/order-request.ts';
 import type { Sku } from '../../core/order/sku.ts';
-import type { ResultOf } from '../../core/operator/operator-command.ts';
-import type { Plan, Product } from './catalogue-item.ts';
-
-/** The wanted items that the catalogue has. */
-export type CatalogueFacts = ResultOf<'catalogue'>;
+import type { CatalogueFacts, Plan, Product } from './catalogue-item.ts';
 
 /** `problem`: the API would reject an order of it; `unknown`: the catalogue does not say. */
 type SkuVerdict =

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { missingFolders } from '../app/installed-folders.ts';
-import type { Config, LoadedConfig } from '../config/config.ts';
+import type { LoadedConfig } from '../config/config.ts';
 import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { mistakesOfSkuFile } from '../storefronts/sku-file.ts';
@@ -57,17 +57,12 @@ export function checkInstallation({ file, config, values }: LoadedConfig): void 
  * @throws ConfigInvalidError with every mistake of all maps, each with its file and line
  */
 export function checkSkuMaps({ file, config }: LoadedConfig): void {
-  const issues = [...skuMapsOf(config)].flatMap((map) =>
+  const { shops, folder } = config.intake;
+  const maps = new Set([...shops, folder].flatMap(({ skuMap }) => skuMap ?? []));
+  const issues = [...maps].flatMap((map) =>
     mistakesOfSkuFile(map).map(({ line, path, rule }) => {
       return { place: line === null ? map : `${map}:${line}`, path, problem: rule };
     }),
   );
   if (issues.length > 0) throw new ConfigInvalidError(`A SKU map of ${file}`, issues);
-}
-
-/** The maps of shops and of order files. */
-function skuMapsOf({ intake }: Config): ReadonlySet<string> {
-  const { shops, folder } = intake;
-  const all = [...shops.map(({ skuMap }) => skuMap), folder.skuMap];
-  return new Set(all.filter((path) => path !== null));
 }

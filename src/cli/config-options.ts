@@ -20,8 +20,8 @@ export function addConfigOptions(command: Command, file?: string): Command {
 }
 
 /** Adds `--json` and the options of the configuration: those of a command that prints an answer. */
-export function addAnswerOptions(command: Command, file?: string): Command {
-  return addConfigOptions(command.option('--json', 'print JSON'), file);
+export function addAnswerOptions(command: Command): Command {
+  return addConfigOptions(command.option('--json', 'print JSON'));
 }
 
 /** Where the configuration is, as these options say. */
@@ -30,16 +30,13 @@ export function sourcesOf({ config: file, set: flags = {} }: ConfigOptions): Con
 }
 
 // Building the schema takes longer than many a command that does not need it.
-export async function configFrom(options: ConfigOptions): Promise<LoadedConfig> {
+export async function configFrom(options: ConfigOptions, secrets = true): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts');
-  return loadConfig(sourcesOf(options));
+  return loadConfig({ ...sourcesOf(options), secrets });
 }
 
 /** The configuration without its secrets, for a command that only looks: its user may not be allowed to read them. */
-export async function configWithoutSecrets(options: ConfigOptions): Promise<LoadedConfig> {
-  const { loadConfig } = await import('../config/load.ts');
-  return loadConfig({ ...sourcesOf(options), secrets: false });
-}
+export const configWithoutSecrets = (options: ConfigOptions): Promise<LoadedConfig> => configFrom(options, false);
 
 /** The folder of the outbox, by which a running worker is found, too. */
 export async function dataDirOf(options: ConfigOptions): Promise<string> {

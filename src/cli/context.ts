@@ -14,11 +14,10 @@ export interface CliContext extends Streams {
 export function processContext(setExitCode: (code: ExitCode) => void): CliContext {
   for (const stream of [process.stdout, process.stderr]) {
     // `order-sync orders list | head` closes the pipe early: that is no reason to crash.
-    if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosedPipe);
+    if (stream.listenerCount('error') > 0) continue;
+    stream.on('error', (error) => {
+      if (!('code' in error) || error.code !== 'EPIPE') throw error;
+    });
   }
   return { stdout: process.stdout, stderr: process.stderr, clock: new SystemClock(), setExitCode };
-}
-
-function ignoreClosedPipe(error: Error): void {
-  if (!('code' in error) || error.code !== 'EPIPE') throw error;
 }

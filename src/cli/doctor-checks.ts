@@ -29,26 +29,24 @@ const mebibyte = 1024 * 1024;
 /** With less a busy worker soon stops. */
 const tightFreeBytes = 1024 * mebibyte;
 
-const pass = (check: string, message: string): Finding => ({ check, status: 'pass', message, next: null });
+type Found = Omit<Finding, 'check'>;
 
-/** The finding of a check that threw: the message of the error, and its hint as the next step. */
-export function failure(check: string, error: unknown): Finding {
-  const message = error instanceof Error ? error.message : String(error);
-  const next = error instanceof OrderSyncError ? (error.hint ?? null) : null;
-  return { check, status: 'fail', message, next };
-}
+export const pass = (message: string): Found => ({ status: 'pass', message, next: null });
+const warn = (message: string, next: string): Found => ({ status: 'warn', message, next });
+const fail = (message: string, next: string | null): Found => ({ status: 'fail', message, next });
 
-/** Runs one check; an error is its finding. */
-export async function finding(check: string, run: () => Finding | Promise<Finding>): Promise<Finding> {
+/** Runs one check. An error is its finding, with its hint as the next step. */
+export async function finding(check: string, run: () => Found | Promise<Found>): Promise<Finding> {
   try {
-    return await run();
+    return { check, ...(await run()) };
   } catch (error) {
-    return failure(check, error);
+    const message = error instanceof Error ? error.message : String(error);
+    return { check, ...fail(message, error instanceof OrderSyncError ? (error.hint ?? null) : null) };
   }
 }
 
 /** Whether a database can be written there: a folder of this user on a local disk. */
-export function checkDataDir({ dataDir }: Config): Finding {
+export function checkDataDir({ dataDir }: Config): Found {
   inspectDisk(dataDir);
   const file = join(dataDir, `.order-sync-doctor-${process.pid}`);
   try {
@@ -61,49 +59,36 @@ export function checkDataDir({ dataDir }: Config): Finding {
   } finally {
     rmSync(file, { force: true });
   }
-  return pass('data_dir', `${dataDir} can be written and is on a local disk`);
+  return pass(`${dataDir} can be written and is on a local disk`);
 }
 
 /** Whether the folders that a shop writes and reads are there. A demo makes them at its start. */
-export function checkSharedFolders(config: Config): Finding {
+export function checkSharedFolders(config: Config): Found {
   if (config.init === 'never') requireFolders(config);
-  return pass('folders', 'the inbox and the folder of results are there');
+  return pass('the inbox and the folder of results are there');
 }
 
-export function checkDisk({ dataDir, disk }: Config): Finding {
+export function checkDisk({ dataDir, disk }: Config): Found {
   const freeBytes = inspectDisk(dataDir);
   const message = `${Math.floor(freeBytes / mebibyte)} MiB are free`;
-  if (freeBytes >= Math.max(tightFreeBytes, disk.minFreeBytes)) return pass('disk', message);
-  const status = freeBytes < disk.minFreeBytes ? 'fail' : 'warn';
+  if (freeBytes >= Math.max(tightFreeBytes, disk.minFreeBytes)) return pass(message);
   const needed = Math.floor(disk.minFreeBytes / mebibyte);
-  return {
-    check: 'disk',
-    status,
-    message,
-    next: `free some space: with less than ${needed} MiB no orders are taken in`,
-  };
+  const next = `free some space: with less than ${needed} MiB no orders are taken in`;
+  return (freeBytes < disk.minFreeBytes ? fail : warn)(message, next);
 }
 
 /** Whether the database is sound, and belongs to this configuration. */
-export function checkDatabase(config: Config): Finding {
+export function checkDatabase(config: Config): Found {
   const { databasePath, instance, reference, wholesale } = config;
-  const { problems, schemaVersion, newestSchema, upstream, namespace, sqliteVersion } = inspectDatabase(
-    databasePath,
-    true,
-  );
+  const { problems, upstream, namespace, ...versions } = inspectDatabase(databasePath, true);
   const [problem] = problems;
   if (problem !== undefined) {
     const next = 'run `order-sync db check`, and restore the last good backup';
-    return { check: 'database', status: 'fail', message: `${databasePath} is damaged: ${problem}`, next };
+    return fail(`${databasePath} is damaged: ${problem}`, next);
   }
   if (upstream !== null && upstream !== wholesale.upstream) {
-    throw new OrderSyncError(
-      'UPSTREAM_MISMATCH',
-      `${databasePath} belongs to ${upstream}, not to ${wholesale.upstream}`,
-      {
-        hint: 'give every upstream its own data_dir',
-      },
-    );
+    const message = `${databasePath} belongs to ${upstream}, not to ${wholesale.upstream}`;
+    throw new OrderSyncError('UPSTREAM_MISMATCH', message, { hint: 'give every upstream its own data_dir' });
   }
   const secret = readReferenceSecret(reference.secretFile, false);
   const own = namespaceFingerprint({ instance, prefix: reference.prefix, secret: Buffer.from(secret) });
@@ -112,26 +97,20 @@ export function checkDatabase(config: Config): Finding {
       hint: 'restore the secret file that was backed up with it, and check instance and reference.prefix',
     });
   }
-  const schema = `schema ${schemaVersion} of ${newestSchema}`;
-  return pass(
-    'database',
-    `${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${sqliteVersion}`,
-  );
+  const schema = `schema ${versions.schemaVersion} of ${versions.newestSchema}`;
+  return pass(`${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${versions.sqliteVersion}`);
 }
 
-/** Whether the group of results can enter every folder on the way to them. Absent, where no group is configured. */
-export function checkResults({ results }: Config): readonly Finding[] {
-  const { folder, access } = results;
-  if (access.gid === null) return [];
+/** Whether the group of results can enter every folder on the way to them. */
+export function checkResults({ folder, access }: Config['results']): Found {
   const closed = foldersAbove(folder).filter((path) => {
     const { mode, gid } = statSync(path);
     return (mode & (gid === access.gid ? 0o010 : 0o001)) === 0;
   });
   const [first] = closed;
-  if (first === undefined) return [pass('results', `the group ${access.gid} can read ${folder}`)];
+  if (first === undefined) return pass(`the group ${access.gid} can read ${folder}`);
   const message = `the group ${access.gid} of results.group cannot enter ${closed.join(', ')}, and so cannot read ${folder}`;
-  const next = `name a results.folder outside of it, or let others through: chmod o+x ${first}`;
-  return [{ check: 'results', status: 'warn', message, next }];
+  return warn(message, `name a results.folder outside of it, or let others through: chmod o+x ${first}`);
 }
 
 /** The existing ones: the worker creates the others. */
@@ -143,26 +122,22 @@ function foldersAbove(folder: string): readonly string[] {
 
 /** One finding for each key. */
 export function keyFindings({ keys }: ApiResult): readonly Finding[] {
-  return keys.map(({ key, verdict, outcome, message }): Finding => {
-    const check = `key:${key}`;
-    switch (verdict) {
-      case 'open':
-        return pass(check, 'the API answers and accepts the key');
-      case 'no_slot':
-        return { check, status: 'warn', message, next: 'ask again in a minute' };
-      case 'cannot_tell': {
-        const next = 'compare base_url and `order-sync wire` with the API: does a proxy answer?';
-        return { check, status: 'warn', message: `the answer does not say (${outcome}): ${message}`, next };
-      }
-      case 'closed':
-        return {
-          check,
-          status: 'fail',
-          message: `${outcome}: ${message}`,
-          next: nextSteps[outcome ?? ''] ?? checkPath,
-        };
+  return keys.map((key) => ({ check: `key:${key.key}`, ...checkKey(key) }));
+}
+
+function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Found {
+  switch (verdict) {
+    case 'open':
+      return pass('the API answers and accepts the key');
+    case 'no_slot':
+      return warn(message, 'ask again in a minute');
+    case 'cannot_tell': {
+      const next = 'compare base_url and `order-sync wire` with the API: does a proxy answer?';
+      return warn(`the answer does not say (${outcome}): ${message}`, next);
     }
-  });
+    case 'closed':
+      return fail(`${outcome}: ${message}`, nextSteps[outcome ?? ''] ?? checkPath);
+  }
 }
 
 const askSupplier = 'ask the supplier about the account';
@@ -176,19 +151,17 @@ const nextSteps: Readonly<Record<string, string>> = {
 };
 const checkPath = 'check wholesale.base_url, DNS, firewall and proxy between this machine and the API';
 
-export function checkClock({ aheadMs }: ApiResult): Finding {
-  if (aheadMs === null) {
-    const message = 'the answers of the API do not tell the time';
-    return { check: 'clock', status: 'warn', message, next: 'let NTP set the clock of this machine' };
-  }
+export function checkClock({ aheadMs }: ApiResult): Found {
+  if (aheadMs === null)
+    return warn('the answers of the API do not tell the time', 'let NTP set the clock of this machine');
   const offset = `${shortDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} that of the API`;
-  if (Math.abs(aheadMs) <= wrongClockMs) return pass('clock', `the clock of this machine is ${offset}`);
+  if (Math.abs(aheadMs) <= wrongClockMs) return pass(`the clock of this machine is ${offset}`);
   const next = 'let NTP set it: meanwhile nothing is bought, and nothing expires, around its deadline';
-  return { check: 'clock', status: 'warn', message: `the clock of this machine is ${offset}`, next };
+  return warn(`the clock of this machine is ${offset}`, next);
 }
 
 /** Whether the worker can listen on an address. */
-export async function checkPort(key: string, address: { host: string; port: number }): Promise<Finding> {
+export async function checkPort(key: string, address: { host: string; port: number }): Promise<Found> {
   const server = createServer();
   try {
     await listen(server, address, `change ${key}, or stop the other program`);
@@ -196,5 +169,5 @@ export async function checkPort(key: string, address: { host: string; port: numb
     server.close();
   }
   const { host, port } = address;
-  return pass(key, port === 0 ? `${host}, any free port` : `${host}:${port} is free`);
+  return pass(port === 0 ? `${host}, any free port` : `${host}:${port} is free`);
 }

@@ -1,8 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
-// How the values of options are read: numbers, durations and times.
-
 /** Reads the value of an option that is a whole number in a range. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {

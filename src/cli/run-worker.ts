@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { startWorker, type RunningWorker } from '../app/start-worker.ts';
 import type { WorkerDeps } from '../app/worker-deps.ts';
@@ -52,11 +53,8 @@ export async function runWorker(run: WorkerRun, context: CliContext): Promise<vo
   }
 }
 
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 async function stopInTime(worker: RunningWorker, logger: Logger, context: CliContext): Promise<void> {

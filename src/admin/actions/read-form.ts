@@ -53,14 +53,12 @@ const contents = new Map<string, (fields: FormFields) => object>([
   ['acknowledge', (fields) => ({ which: { ids: [fields.get('id')] } })],
   ['pause', scoped],
   ['resume', scoped],
-  [
-    'rewrite_results',
-    (fields) => ({
-      which: { sink: fields.get('sink'), source: fields.get('source'), orderId: fields.get('order_id') },
-      afterId: 0,
-    }),
-  ],
+  ['rewrite_results', (fields) => ({ which: resultOf(fields), afterId: 0 })],
 ]);
+
+const resultOf = (fields: FormFields): object => {
+  return { sink: fields.get('sink'), source: fields.get('source'), orderId: fields.get('order_id') };
+};
 
 /**
  * Reads a form.

@@ -16,11 +16,10 @@ const misnamed = [
   'nodejs_eventloop_utilization_summary',
 ] as const;
 
+/** What runs, and the sources that are configured now. */
 interface MetricsDeps {
   readonly version: string;
-  /** The version of Node. */
   readonly node: string;
-  /** The sources that are configured now. */
   readonly sources: () => readonly string[];
   readonly clock: Pick<Clock, 'monoMs'>;
 }
@@ -28,13 +27,14 @@ interface MetricsDeps {
 /** The metrics of one worker, in a registry of their own. docs/metrics.md has each of them. */
 export class WorkerMetrics {
   readonly events: EventMetrics;
+  /** All metrics in the text format of Prometheus; at most a second old. */
+  readonly text: () => Promise<string>;
   readonly #registry = new Registry();
-  readonly #kept: () => Promise<string>;
   #readGauges: (() => Promise<void>) | null = null;
   #watchesProcess = false;
 
   constructor({ version, node, sources, clock }: MetricsDeps) {
-    this.#kept = keptAnswer(() => this.#read(), keptForMs, clock);
+    this.text = keptAnswer(() => this.#read(), keptForMs, clock);
     this.events = new EventMetrics(this.#registry, sources);
     const build = new Gauge({
       name: 'order_sync_build_info',
@@ -54,22 +54,15 @@ export class WorkerMetrics {
     this.#readGauges = workerGauges(this.#registry, sources);
   }
 
-  /** All metrics in the text format of Prometheus; at most a second old. */
-  text(): Promise<string> {
-    return this.#kept();
-  }
-
   async #read(): Promise<string> {
-    // Not before somebody wants them: to measure the event loop and the memory costs a little all the time.
-    if (!this.#watchesProcess) this.#watchProcess();
+    if (!this.#watchesProcess) {
+      // Not before somebody wants them: to measure the event loop and the memory costs a little all the time.
+      this.#watchesProcess = true;
+      // The utilization of the event loop is removed below: its timer need not run.
+      collectDefaultMetrics({ register: this.#registry, eventLoopUtilizationTimeout: 2_147_483_647 });
+      for (const name of misnamed) this.#registry.removeSingleMetric(name);
+    }
     await this.#readGauges?.();
     return await this.#registry.metrics();
-  }
-
-  #watchProcess(): void {
-    this.#watchesProcess = true;
-    // The utilization of the event loop is removed below: its timer need not run.
-    collectDefaultMetrics({ register: this.#registry, eventLoopUtilizationTimeout: 2_147_483_647 });
-    for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 }

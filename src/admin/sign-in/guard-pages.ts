@@ -68,12 +68,11 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
     const returnTo = ownPath(form['return_to']);
     const signIn = access.signIn(context, typeof form['token'] === 'string' ? form['token'].trim() : '');
     if (signIn.ok) return context.redirect(returnTo, 303);
-    if (signIn.waitMs === 0)
-      return await context.html(signInPage({ returnTo, problem: 'This token is not known.' }), 401);
+    if (signIn.waitMs === 0) return await context.html(signInPage(returnTo, 'This token is not known.'), 401);
     const seconds = Math.ceil(signIn.waitMs / 1000);
     context.header('retry-after', String(seconds));
     const problem = `Too many wrong tokens came from this address; this one was not checked. Try again in ${seconds} s.`;
-    return await context.html(signInPage({ returnTo, problem }), 429);
+    return await context.html(signInPage(returnTo, problem), 429);
   });
 }
 
@@ -86,7 +85,7 @@ async function askToSignIn(context: Context<PageEnv>): Promise<Response> {
   const url = new URL(context.req.url);
   const returnTo = isRead ? ownPath(url.pathname + url.search) : '/';
   const again = isRead && context.req.header('sec-fetch-site') === 'cross-site';
-  return await context.html(signInPage({ returnTo, again }), 401);
+  return await context.html(signInPage(returnTo, null, again), 401);
 }
 
 /** The `csrf` of another session, or none, is that of a form that this visitor did not get from here. */
@@ -111,21 +110,13 @@ export function ownPath(path: unknown): string {
   return url.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : '/';
 }
 
-interface SignInForm {
-  /** The path that the visitor asked for. */
-  readonly returnTo: string;
-  readonly problem?: string;
-  /** The page asks for itself once more: the browser has sent no cookie, because another site had the link. */
-  readonly again?: boolean;
-}
-
-/** Asks for a token. */
-function signInPage({ returnTo, problem, again = false }: SignInForm): Html {
+/** Asks for a token. @param returnTo the path that the visitor asked for @param again see `askToSignIn` */
+function signInPage(returnTo: string, problem: string | null, again = false): Html {
   return htmlDocument(
     'Sign in - order-sync',
     html`<main id="main" class="narrow">
 <h1>Sign in to order-sync</h1>
-${problem === undefined ? null : html`<p class="problem" role="alert">${problem}</p>`}
+${problem === null ? null : html`<p class="problem" role="alert">${problem}</p>`}
 <form method="post" action="/sign-in" class="stack">
 <input type="hidden" name="return_to" value="${returnTo}">
 <label for="token">Token</label>

@@ -29,15 +29,20 @@ const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-rea
  * host name. An address in numbers cannot be rebound; without tokens it must be one of this machine all the same.
  */
 export function whyNotThisHost(context: Context<PageEnv>, { listen, tokens, hosts }: AdminSettings): string | null {
-  const host = hostOf(context);
+  const sent = context.req.header('host') ?? '';
+  const host = sent
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
+  const notOurs = `The pages are not shown under the name "${host.slice(0, 100)}". If it is right, add it to admin.hosts.`;
   const isOurs = isLoopback(host) || host === listen.host || hosts.includes(host);
   if (tokens.length === 0) {
     if (proxyHeaders.some((name) => context.req.header(name) !== undefined)) {
       return 'Through a proxy the pages need admin.tokens: otherwise whoever reaches the proxy reads every order.';
     }
-    return isOurs ? null : notOurs(host);
+    return isOurs ? null : notOurs;
   }
-  return isOurs || isIP(host) !== 0 ? null : notOurs(host);
+  return isOurs || isIP(host) !== 0 ? null : notOurs;
 }
 
 /**
@@ -58,17 +63,4 @@ export function whyNotThisSender(context: Context<PageEnv>): string | null {
 /** Whether the browser reached the pages by https. It says so itself, so no header of a proxy is trusted. */
 export function isHttps(context: Context<PageEnv>): boolean {
   return context.req.header('origin')?.startsWith('https:') === true;
-}
-
-function hostOf(context: Context<PageEnv>): string {
-  const host = context.req.header('host') ?? '';
-  return host
-    .replace(/:\d+$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
-    .toLowerCase();
-}
-
-function notOurs(host: string): string {
-  const shown = host.slice(0, 100);
-  return `The pages are not shown under the name "${shown}". If it is right, add it to admin.hosts.`;
 }

@@ -12,9 +12,9 @@ import {
   checkPort,
   checkResults,
   checkSharedFolders,
-  failure,
   finding,
   keyFindings,
+  pass,
   type Finding,
 } from '../doctor-checks.ts';
 import { exitCodes } from '../errors.ts';
@@ -53,7 +53,7 @@ async function examine(options: ConfigOptions, context: CliContext): Promise<rea
     loaded = checkedConfigFrom(options);
     checkSkuMaps(loaded);
   } catch (error) {
-    return [failure('config', error)];
+    return [await finding('config', () => Promise.reject(error))];
   }
   const { config, file, warnings } = loaded;
   const message = [`${file} is valid`, ...warnings].join('\n');
@@ -67,7 +67,7 @@ async function examineInstallation(config: Config, context: CliContext): Promise
     await finding('disk', () => checkDisk(config)),
     await finding('folders', () => checkSharedFolders(config)),
     await finding('database', () => checkDatabase(config)),
-    ...checkResults(config),
+    ...(config.results.access.gid === null ? [] : [await finding('results', () => checkResults(config.results))]),
   ];
   const ports = await portFindings(config);
   // A call needs a slot of the budget, which is in the database.
@@ -88,8 +88,8 @@ async function apiFindings(config: Config, context: CliContext): Promise<readonl
   const api = await finding('api', async () => {
     const command = { action: 'check_api', keys, withinMs: slotsWithinMs } as const;
     const result = await sendCommand(config, command, 'api', context);
-    found.push(...keyFindings(result), checkClock(result));
-    return { check: 'api', status: 'pass', message: config.wholesale.baseUrl, next: null };
+    found.push(...keyFindings(result), { check: 'clock', ...checkClock(result) });
+    return pass(config.wholesale.baseUrl);
   });
   return found.length === 0 ? [api] : found;
 }
@@ -98,7 +98,7 @@ async function apiFindings(config: Config, context: CliContext): Promise<readonl
 async function portFindings(config: Config): Promise<readonly Finding[]> {
   const { admin, intake } = config;
   const worker = await workerAddress(config);
-  if (worker !== null) return [{ check: 'worker', status: 'pass', message: `runs, at ${worker}`, next: null }];
+  if (worker !== null) return [{ check: 'worker', ...pass(`runs, at ${worker}`) }];
   const listens = { 'admin.listen': admin.listen, 'intake.webhook.listen': intake.webhook?.listen };
   const findings: Finding[] = [];
   for (const [key, address] of Object.entries(listens)) {

@@ -34,13 +34,11 @@ export function addHealth(program: Command, context: CliContext): void {
       throw error;
     });
     if (!healthy || (options.strict === true && body.status !== 'pass')) context.setExitCode(exitCodes.problemsFound);
-    const checks = Object.entries(body.checks ?? {}).map(
-      ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,
-    );
+    const { checks = {} } = body;
+    const shown = Object.entries(checks).map(([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`);
     const reasons = options.strict === true ? healthReasons(body) : [];
-    const lines = [body.status, ...checks, ...pausesOf(body), ...reasons];
     const answer = reasons.length === 0 ? body : { ...body, reasons };
-    writeAnswer(context, options, answer, plainLines(lines));
+    writeAnswer(context, options, answer, plainLines([body.status, ...shown, ...pausesOf(body), ...reasons]));
   });
 }
 
@@ -77,16 +75,12 @@ function pausesOf({ pauses = [], pauses_not_shown: more = 0 }: HealthBody): read
 
 async function ask(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {
   try {
-    const answer = await fetch(`http://${address}${path}`, {
-      signal: AbortSignal.timeout(timeoutMs),
-      redirect: 'error',
-    });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const answer = await fetch(`http://${address}${path}`, { signal, redirect: 'error' });
     return { healthy: answer.ok, body: bodySchema.parse(await answer.json()) };
   } catch (cause) {
-    throw new OrderSyncError('UNREACHABLE', `No worker answers at http://${address}${path}`, {
-      hint: 'is it running, with this config? start it with `order-sync run`',
-      cause,
-    });
+    const hint = 'is it running, with this config? start it with `order-sync run`';
+    throw new OrderSyncError('UNREACHABLE', `No worker answers at http://${address}${path}`, { hint, cause });
   }
 }
 
@@ -126,7 +120,12 @@ function detailReasons(name: string, details: Details | null): readonly string[]
     const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
     return [typeof next === 'string' ? `${sentence}. To do: ${next}.` : `${sentence}.`];
   }
-  if (name === 'attention') return [attentionReason(details)];
+  if (name === 'attention') {
+    const { more, ...kinds } = details;
+    return [
+      `The attention list has ${counts(kinds)}${more === true ? ' and more' : ''}: see \`order-sync orders list --attention\`.`,
+    ];
+  }
   if (name === 'results') return Object.entries(details).map(([sink, pause]) => sinkReason(sink, pause));
   if (name === 'clock' && typeof details['ahead_ms'] === 'number') return [clockReason(details['ahead_ms'])];
   if (name === 'webhook') return [`Callers were refused in the last minute: ${counts(details['refused'])}.`];
@@ -134,16 +133,10 @@ function detailReasons(name: string, details: Details | null): readonly string[]
 }
 
 function pauseReasons({ pauses = [], pauses_not_shown: more = 0 }: Partial<HealthBody>): readonly string[] {
-  const shown = pauses.map(
-    ({ scope, reason, since, holds_up: count }) =>
-      `Nothing is sent for ${scope} since ${since} (${reason}); ${count} entries wait.`,
-  );
+  const shown = pauses.map(({ scope, reason, since, holds_up: count }) => {
+    return `Nothing is sent for ${scope} since ${since} (${reason}); ${count} entries wait.`;
+  });
   return more === 0 ? shown : [...shown, `${more} more scopes are paused: \`order-sync queue status\` has them.`];
-}
-
-function attentionReason({ more, ...kinds }: Details): string {
-  const next = 'see `order-sync orders list --attention`';
-  return `The attention list has ${counts(kinds)}${more === true ? ' and more' : ''}: ${next}.`;
 }
 
 function sinkReason(sink: string, pause: unknown): string {

@@ -1,5 +1,5 @@
 import { Buffer, isUtf8 } from 'node:buffer';
-import { Argument, type Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { bulkActions, resolutions, type Resolution, type StoreCommand } from '../../core/operator/operator-command.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
@@ -29,7 +29,7 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
     const command = orders
       .command(action)
       .description(descriptions[action])
-      .addArgument(new Argument('[reference]', 'the reference of the entry'))
+      .argument('[reference]', 'the reference of the entry')
       .option('--reason <text>', 'why, for the audit log; at least 3 characters');
     addAnswerOptions(addBulkOptions(command, action)).action(
       async (reference: string | undefined, options: BulkOptions) => {
@@ -43,7 +43,6 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
   addReorder(orders, context);
 }
 
-const referenceArgument = (): Argument => new Argument('<reference>', 'the reference of the entry');
 const audited = ({ reason }: Pick<DecisionOptions, 'reason'>) => ({ actor: cliActor(), reason });
 
 function addReason(command: Command): Command {
@@ -65,7 +64,7 @@ function addResolve(orders: Command, context: CliContext): void {
   const command = orders
     .command('resolve')
     .description('settle an entry that needs review, or a line that came in the place of another, as a person found it')
-    .addArgument(referenceArgument())
+    .argument('<reference>', 'the reference of the entry')
     .addOption(new Option('--as <end>', 'its final state').choices(resolutions))
     .option('--same', 'the line is the same purchase as the one that vanished: nothing is bought for it')
     .option('--another', 'the line is a purchase of its own: it is bought, too')
@@ -114,7 +113,7 @@ function addReorder(orders: Command, context: CliContext): void {
   const command = orders
     .command('reorder')
     .description('order again, under a new reference, what was certainly not bought')
-    .addArgument(new Argument('<reference>', 'the reference of the entry; with --remap also `line:17` of a flag'))
+    .argument('<reference>', 'the reference of the entry; with --remap also `line:17` of a flag')
     .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '')
     .option('--remap', 'order what the SKU map says now; without --confirm, show the old and the new request');
   addReason(command).action(

@@ -197,13 +197,8 @@ function attemptsAsText(attempts: readonly AttemptDetail[]): string {
 /** So many events are shown; an order of many lines may have more. */
 const mostShown = 10_000;
 
-interface Timeline {
-  readonly events: readonly TimelineEvent[];
-  readonly more: boolean;
-}
-
 /** The first events of an order, read in pages. */
-function wholeTimeline(read: (page: PageRequest) => Page<TimelineEvent>): Timeline {
+function wholeTimeline(read: (page: PageRequest) => Page<TimelineEvent>) {
   const events: TimelineEvent[] = [];
   let after: string | undefined;
   do {
@@ -214,7 +209,7 @@ function wholeTimeline(read: (page: PageRequest) => Page<TimelineEvent>): Timeli
   return { events, more: after !== undefined };
 }
 
-function timelineText({ events, more }: Timeline): string {
+function timelineText({ events, more }: ReturnType<typeof wholeTimeline>): string {
   const rows = events.map((event) => [
     shortTime(event.at),
     event.number === null ? event.kind : `${event.kind} ${event.number}`,

@@ -55,7 +55,8 @@ const meanings: Record<OutcomeRow, string> = {
 
 function cellText(cell: Cell): string {
   const pause = cell.pause === undefined ? '' : `, ${cell.pause} paused`;
-  return `${cell.verdict}${cell.schedule === undefined ? '' : ` (${cell.schedule})`}${pause}`;
+  const confirmed = cell.confirm === true ? ', confirmed' : '';
+  return `${cell.verdict}${cell.schedule === undefined ? '' : ` (${cell.schedule})`}${pause}${confirmed}`;
 }
 
 function render(): string {
@@ -70,8 +71,7 @@ function render(): string {
 
 Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
 
-"Clean": the outcome of every earlier attempt of the entry is known. "Unknown": an earlier attempt may have been processed, so no rejection proves
-anything.
+"Clean": the outcome of every earlier attempt is known. "Unknown": one may have been processed, so no rejection proves anything.
 
 | verdict | means |
 |---|---|
@@ -82,6 +82,9 @@ anything.
 | unknown | perhaps processed: looked up, then the same reference again |
 | resolve | an earlier attempt may have caused the rejection: only a lookup after the settlement delay settles it |
 | review | a person decides |
+
+"Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one lookup
+comes first, 5 s later: of a cancel, of its eSIM's order. What it finds is this order; an absence confirms the refusal.
 
 | outcome | answer | purchase, clean | purchase, unknown | cancel, clean | cancel, unknown |
 |---|---|---|---|---|---|

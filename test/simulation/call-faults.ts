@@ -19,7 +19,7 @@ export type CallFault =
   | { readonly kind: 'replaced'; readonly processed: boolean; readonly answer: ApiAnswer }
   /** Not processed, and refused with an error of the API. */
   | { readonly kind: 'refused'; readonly answer: ApiAnswer }
-  /** A proxy sends the call twice; the worker gets the second answer. */
+  /** A gateway sends the call twice; the worker gets the second answer, which may be a refusal because of the first copy. */
   | { readonly kind: 'twice' };
 
 export type LostEnd = 'reset' | 'timeout' | 'deadline';
@@ -133,16 +133,23 @@ export class FalseNotFound {
   readonly #times = new Map<string, number>();
   readonly #random: SeededRandom;
   readonly #share: number;
+  /** References of calls that were sent twice: one lookup confirms a refusal. */
+  readonly #repeated = new Set<string>();
 
   constructor(random: SeededRandom, share: number) {
     this.#random = random;
     this.#share = share;
   }
 
+  repeated(reference: string): void {
+    this.#repeated.add(reference);
+  }
+
   /** The fault of a lookup for which `drawn` was drawn. */
   of(drawn: CallFault, path: string): CallFault {
     const callFault = path.includes('/orders/') && this.#random.chance(this.#share) ? falseNotFound : drawn;
     if (!isNotFound(callFault)) return callFault;
+    if (this.#repeated.has(path.split('/').at(-1) ?? '')) return noFault;
     const times = (this.#times.get(path) ?? 0) + 1;
     this.#times.set(path, times);
     return times <= 2 ? callFault : noFault;
@@ -178,9 +185,10 @@ function drawTrapFault(random: SeededRandom, first: boolean): CallFault {
 /**
  * `unknown_outcomes` puts faults on the second and third call for a subject whose outcome is unknown.
  * `trap` lets the first call succeed without an answer, and the second one is refused because of it.
+ * `repeated` sends buying calls and cancels twice; the answer of the second copy comes back.
  * `late` processes the first call after the worker has given up, and refuses the second one meanwhile.
  */
-export type FaultProfile = 'mixed' | 'unknown_outcomes' | 'trap' | 'late';
+export type FaultProfile = 'mixed' | 'unknown_outcomes' | 'trap' | 'late' | 'repeated';
 
 /** Draws what happens to a call while faults are on. */
 export function drawFault(
@@ -188,6 +196,7 @@ export function drawFault(
   call: { readonly path: string; readonly spends: boolean; readonly first: boolean },
   profile: FaultProfile,
 ): CallFault {
+  if (profile === 'repeated') return call.spends ? { kind: 'twice' } : noFault;
   if (profile === 'trap') return drawTrapFault(random, call.spends && call.first);
   // This profile tests lookups that find nothing yet, so lookups have no fault.
   if (profile === 'late' && !call.spends) return noFault;
@@ -220,17 +229,16 @@ export function drawFault(
 export function decidableFault(
   drawn: CallFault,
   call: {
-    /** The API looks for a known reference before it checks anything else. */
-    readonly replayed: boolean;
+    /** The second copy of a call is answered like the first one, or the worker can look up what the first one bought. */
+    readonly repeatable: boolean;
     /** An outbox that is lost by now has bought it. */
     readonly forgotten: boolean;
     /** The per-order limits never change. */
     readonly limitsLast: boolean;
   },
 ): CallFault {
-  // If a proxy doubles a call, the worker gets the answer to the second one. Unless the API looks for the reference
-  // first, that answer can be a refusal, and nobody could see that the first one was processed.
-  if (drawn.kind === 'twice' && !call.replayed) return noFault;
+  // Where lookups prove nothing yet, nobody could see that the first of two copies was processed and the second refused.
+  if (drawn.kind === 'twice' && !call.repeatable) return noFault;
   // After a loss, only some references of a line are looked up. They do not find a later part of an order that was split
   // above a limit, if the order is within the limit after the loss.
   if (call.limitsLast && drawn.kind === 'refused' && drawn.answer.body.includes('"limit_exceeded"')) return noFault;

@@ -242,13 +242,36 @@ function withLateCalls(random: SeededRandom, plan: RunPlan): RunPlan {
   return { ...plan, batches, faultProfile: 'late', faultShare: random.pick(0.3, 0.6), faultsOffMs: 300_000 };
 }
 
+/** Calls that a gateway sends twice, while the first copy can use up a balance or the stock. */
+function withRepeatedCalls(random: SeededRandom, plan: RunPlan): RunPlan {
+  const products = new Map(
+    [...plan.account.products].map(([name, product]) => {
+      const units = random.pick(1, 2, 4, 8);
+      const stock = name.startsWith('card') && random.chance(0.7) ? { stock: { units, untilMs: 600_000 } } : {};
+      return [name, { ...product, refusals: [], ...stock }] as const;
+    }),
+  );
+  const balances = { USD: random.int(500, 6000), EUR: random.pick(random.int(500, 6000), 100_000_000) };
+  return {
+    ...plan,
+    // The first order proves that lookups work.
+    batches: plan.batches.map((batch, index) => ({ ...batch, atMs: index * random.int(10_000, 40_000) })),
+    readings: { ...plan.readings, replay: 'after_checks', lookupLagMs: random.pick(0, 2000) },
+    account: { ...plan.account, products, balances, depositAtMs: 600_000 },
+    faultProfile: 'repeated',
+    faultShare: random.pick(0.5, 1),
+    faultsOffMs: 600_000,
+  };
+}
+
 /** Some runs aim at rare situations. */
 function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
   if (draw < 0.06) return withEagerOperator(random, plan);
   if (draw < 0.12) return withLostDisk(random, plan);
   if (draw < 0.16) return withUnknownCancels(random, plan);
-  return draw < 0.2 ? withLateCalls(random, plan) : plan;
+  if (draw < 0.2) return withLateCalls(random, plan);
+  return draw < 0.26 && plan.readings.lookup ? withRepeatedCalls(random, plan) : plan;
 }
 
 /** Some runs lose the outbox and look everything up, some have little stock. */

@@ -75,7 +75,7 @@ export class EvidenceWatch {
   /** A call has ended, and is on disk. */
   closed(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
     const { attemptId, entryId, outcome, settlement } = close;
-    if (purpose === 'submit' && outcome.sent && settlement.state === 'unknown')
+    if (purpose === 'submit' && outcome.sent && settlement.state === 'unknown' && settlement.outcomeUnknown)
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
     for (const pause of pausesOf(database)) {

@@ -51,6 +51,14 @@ export const expectedPlaces: readonly string[] = [
     'done not_found -> needs_review',
     'done not_found -> rejected',
   ].map((end) => `after loss ${end}`),
+  ...[
+    'accepted buy -> fulfilled',
+    'accepted cancel -> fulfilled',
+    'accepted cancel -> waiting',
+    'not_found buy -> needs_review',
+    'not_found buy -> rejected',
+    'not_found buy -> waiting',
+  ].map((end) => `refusal looked up: ${end}`),
   ...['cancelled', 'done_by_hand', 'raised', 'added'].flatMap((edit) => [
     `woocommerce order ${edit}`,
     `shopify order ${edit}`,

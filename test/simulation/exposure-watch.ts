@@ -136,7 +136,10 @@ export class ExposureWatch {
       )
       .all()
       .filter((it) => !this.#isTouched(it.reference));
-    const unsettled = open.filter((it) => it.state !== 'placed');
+    // A refusal that a lookup confirms is no unknown outcome.
+    const unsettled = open.filter(
+      (it) => it.state === 'sending' || (it.state === 'unknown' && it.outcomeUnknown === 1),
+    );
     const total = this.#totalLimit();
     if (unsettled.length > total)
       this.#violate('I13', `${unsettled.length} outcomes are unknown or under way, the limit is ${total}`);

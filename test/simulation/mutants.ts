@@ -1,3 +1,4 @@
+import { mutantsOfAnswers } from './mutants-of-answers.ts';
 import { mutantsOfIntake } from './mutants-of-intake.ts';
 import { mutantsOfLoss } from './mutants-of-loss.ts';
 import { mutantsOfSinks } from './mutants-of-sinks.ts';
@@ -401,6 +402,7 @@ export const mutants: readonly Mutant[] = [
     changes: [['key: key.name,\n      outcome', 'key: key.value,\n      outcome']],
   },
   ...mutantsOfLoss,
+  ...mutantsOfAnswers,
   ...mutantsOfIntake,
   ...mutantsOfScopes,
   ...mutantsOfUnitsAndClocks,

@@ -35,9 +35,33 @@ export class RunFaults {
     if (!faulty) return spends ? noFault : this.#falseNotFound.of(noFault, call.path);
     const first = !this.#wire.seen.has(subjectOf(call));
     const callFault = drawFault(this.#random, { path: call.path, spends, first }, plan.faultProfile);
-    const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
+    const repeatable = this.#isRepeatable(call);
     const forgotten = this.#wire.outboxLost && !plan.looksUpFirst && this.#ledger.find(subjectOf(call)) !== undefined;
-    const decidable = decidableFault(callFault, { replayed, forgotten, limitsLast: plan.looksUpFirst });
+    const decidable = decidableFault(callFault, { repeatable, forgotten, limitsLast: plan.looksUpFirst });
+    if (decidable.kind === 'twice') this.#falseNotFound.repeated(this.#lookedUpAs(call) ?? '');
     return spends ? decidable : this.#falseNotFound.of(decidable, call.path);
+  }
+
+  /** The reference under which a lookup shows what became of a call; null for a cancel of which none shows it. */
+  #lookedUpAs(call: ApiCall): string | null {
+    const iccid = /^\/esim\/esims\/([^/]+)\/cancel$/.exec(call.path)?.[1];
+    if (iccid === undefined) return subjectOf(call);
+    const { cancelShows } = this.#plan.readings;
+    const reference = this.#ledger.esims.get(iccid)?.orderReference ?? null;
+    const order = reference === null ? undefined : this.#ledger.find(reference);
+    const isShown = cancelShows === 'unit_cancelled' || (cancelShows === 'order_refunded' && order?.units.length === 1);
+    // The worker looks up an order that was fulfilled.
+    return isShown && order?.state === 'sold' && !this.#plan.troubles.products.has(order.product) ? reference : null;
+  }
+
+  /** Whether a gateway may send this call twice. */
+  #isRepeatable(call: ApiCall): boolean {
+    const { readings, lostDiskAtMs } = this.#plan;
+    const isCancel = call.path.endsWith('/cancel');
+    if (readings.replay === 'first' && !isCancel) return true;
+    const kind = call.path === '/orders' ? 'gift_card' : call.path.endsWith('/topups') ? 'esim_topup' : 'esim';
+    // The lookup comes four seconds after the refusal.
+    if (!this.#wire.trusts(kind) || readings.lookupLagMs > 2000) return false;
+    return !isCancel || (lostDiskAtMs === null && this.#lookedUpAs(call) !== null);
   }
 }

@@ -170,9 +170,9 @@ export class SimNetwork {
         arrive(wayMs, usualMs, (answer) => {
           first = answer;
         });
-        // If the API denied the second call, nobody could know what the first one bought.
+        // Of any other refusal of the second copy nobody could know that the first one was processed.
         return arrive(wayMs + this.#random.int(1, 2000), usualMs, (answer) =>
-          answerWith(first !== null && [401, 403, 503].includes(answer.status) ? first : answer),
+          answerWith(first !== null && answer.status >= 400 && !byState.test(answer.body) ? first : answer),
         );
       }
       case 'lost_request':
@@ -206,6 +206,10 @@ export class SimNetwork {
     then({ ...answer, headers: { date, ...answer.headers } });
   }
 }
+
+/** Refusals that the state of the account or of the product explains. */
+const byState =
+  /"code":"(insufficient_balance|out_of_stock|limit_exceeded|order_refused|not_cancellable|some_new_code)"/;
 
 const dropped = (): FaultRow =>
   faultRowOf(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), {

@@ -270,6 +270,8 @@ export class StoreWatch {
     const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
+    if (attempt?.entry.errorBuffered === true && !attempt.entry.outcomeUnknown)
+      this.#coverage.hit(`refusal looked up: ${outcome.row} ${operation} -> ${settlement.state}`);
     if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);
     if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0) this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
@@ -303,12 +305,14 @@ export class StoreWatch {
 
   #checkStates(): void {
     const rows = this.#disk.connection
-      .prepare<[], { reference: string; state: string }>('SELECT reference, state FROM entries')
+      .prepare<[], { reference: string; state: string; isUnknown: number }>(
+        "SELECT reference, state, state = 'unknown' AND outcome_unknown = 1 AS isUnknown FROM entries",
+      )
       .all();
     let unknown = 0;
-    for (const { reference, state } of rows) {
+    for (const { reference, state, isUnknown } of rows) {
       const before = this.#states.get(reference) ?? 'pending';
-      if (state === 'unknown') unknown += 1;
+      unknown += isUnknown;
       if (before === state) continue;
       if (this.#isOtherOutbox) {
         this.#states.set(reference, state);

@@ -206,6 +206,11 @@ export class WireWatch implements WireObserver {
     return (this.#found.get(kind)?.atMs ?? Number.POSITIVE_INFINITY) < atMs;
   }
 
+  /** Whether the worker has recorded that a lookup of this kind found an order. */
+  trusts(kind: LookedUp): boolean {
+    return this.#found.get(kind)?.recorded === true;
+  }
+
   /** The worker crashed. The outcome of its `open` calls is unknown, and it forgets what it had not recorded. */
   crashed(process: SimProcess, open: readonly string[]): void {
     for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);

@@ -1,6 +1,13 @@
+import { decideLookup } from '../../src/core/decision/decide-lookup.ts';
+import { decideSubmission } from '../../src/core/decision/decide-submission.ts';
 import type { OrderAnswer } from '../../src/core/answers/order-answer.ts';
 import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
-import { usualTries, type DecisionPolicy, type EntryFacts } from '../../src/core/decision/settlement.ts';
+import {
+  usualTries,
+  type DecisionPolicy,
+  type EntryFacts,
+  type Settlement,
+} from '../../src/core/decision/settlement.ts';
 
 export const now = 1_000_000;
 export const noJitter = (): number => 0.5;
@@ -79,3 +86,15 @@ export const outcomeUnknown: Partial<EntryFacts> = {
   settlementDelayLeftMs: 60_000,
   firstSentAtMs: now - 1000,
 };
+
+/** An entry whose refusal waits for the lookup that confirms it. */
+export function confirming(entry: EntryFacts, row: OutcomeRow): EntryFacts {
+  const { tries, absences } = decideSubmission(entry, outcome(row), policy, now, noJitter);
+  const buffered = { row, code: row, message: `the message of ${row}` };
+  return { ...entry, state: 'unknown', buffered, lastRow: row, tries, absences, firstSentAtMs: now - 1000 };
+}
+
+/** What becomes of a refused entry that a lookup does not find. */
+export function refused(entry: EntryFacts, row: OutcomeRow): Settlement {
+  return decideLookup(confirming(entry, row), { kind: 'absent' }, policy, now, noJitter);
+}

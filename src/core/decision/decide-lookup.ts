@@ -4,6 +4,7 @@ import { applyCell } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
 import { notOurs, unreadText, type OrderAnswer } from '../answers/order-answer.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../answers/outcome.ts';
+import { assert } from '../order-sync-error.ts';
 import { isOverdue } from './resend.ts';
 import {
   denialOf,
@@ -63,6 +64,7 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
     // The cost of the order is not the cost of the cancel.
     return settleByAnswer(input, { ...answer, units: [], cost: null });
   }
+  if (isConfirming(facts)) return believeRefusal(input);
   if (buffered !== null) {
     const reason = `the cancel was rejected after an ambiguous attempt, and the order's status is "${answer.status}": ${buffered.message}`;
     return flagForReview(input, buffered.row, reason);
@@ -133,10 +135,14 @@ function notFound(input: DecisionInput): Settlement {
   return { ...lookUpAgain(input, 'not_found'), absences: facts.absences + 1, dueAtMs };
 }
 
+/** Whether the lookup only confirms a refusal: no call of the entry had an unknown outcome. */
+const isConfirming = ({ outcomeUnknown, buffered }: EntryFacts): boolean => !outcomeUnknown && buffered !== null;
+
 /** The settlement of the entry if "not found" was answered often enough. */
 function settleNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
   if (facts.state === 'placed') return acceptedNotFound(input);
+  if (isConfirming(facts)) return believeRefusal(input);
   if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
   if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownNotFound(input);
   const recovering = absentAfterLoss(input);
@@ -215,13 +221,22 @@ function neverArrived(input: DecisionInput): Settlement {
     const error = { code: 'not_after_passed', message, buffered: false };
     return { ...unchanged(input, 'not_found'), ...outcomeKnown, state: 'expired', counted: false, error };
   }
-  // The rejection counts as that of an entry that was sent for the first time.
+  return believeRefusal(input);
+}
+
+/** The kept refusal counts as that of an entry that was sent for the first time. */
+function believeRefusal(input: DecisionInput): Settlement {
+  const { facts } = input;
+  assert(facts.buffered !== null, `a refusal of ${facts.reference} is kept`);
+  const { row, code, message } = facts.buffered;
   const clean: EntryFacts = { ...facts, ...outcomeKnown, settlementDelayLeftMs: 0, buffered: null, state: 'sending' };
-  const { row, code, message } = rejection;
   const outcome = { ...withoutAnswer(row, true, message), code };
-  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row].clean, outcome);
+  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row][columnFor(clean)], outcome);
   return { ...settlement, ...outcomeKnown, counted: false };
 }
+
+/** Where in the schedule the lookup of a refusal is that failed. */
+const triesWhileConfirming = 2;
 
 /** The lookup brought no answer to its question. */
 function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
@@ -233,6 +248,8 @@ function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
     return { ...flagForReview(input, 'accepted', reason), pause };
   }
   const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
-  const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, 'standard', facts.tries));
-  return { ...lookUpAgain(input, outcome.row), tries: facts.tries + 1, absences: facts.absences, dueAtMs, pause };
+  // The tries of a refusal are those of the call that was refused.
+  const [scheduled, tries] = isConfirming(facts) ? [triesWhileConfirming, facts.tries] : [facts.tries, facts.tries + 1];
+  const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, 'standard', scheduled));
+  return { ...lookUpAgain(input, outcome.row), tries, absences: facts.absences, dueAtMs, pause };
 }

@@ -30,7 +30,9 @@ export function decideSubmission(
   random: Random,
 ): Settlement {
   const input = { facts, policy, nowMs, random };
-  const applied = applyCell(input, decisionTable[outcome.row][columnFor(facts)], outcome);
+  const cell = decisionTable[outcome.row][columnFor(facts)];
+  const isConfirmed = cell.confirm !== true || !policy.canLookUp || !policy.lookupsProven;
+  const applied = isConfirmed ? applyCell(input, cell, outcome) : confirm(input, outcome);
   const evidence = { error: errorOf(outcome), answer: outcome.answer };
   return reviewIfExpired(input, reviewIfMaybeSplit(input, applied), evidence);
 }
@@ -62,6 +64,24 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
     default:
       return unreachable(cell.verdict);
   }
+}
+
+/**
+ * Looks the entry up before its refusal counts: the refusal may answer the second copy of a call whose first copy was
+ * processed. One lookup that finds nothing confirms it. Until then the outcome does not count as unknown.
+ */
+function confirm(input: DecisionInput, outcome: Outcome): Settlement {
+  const { facts, policy } = input;
+  return {
+    ...unchanged(input, outcome.row),
+    state: 'unknown',
+    nextStep: 'lookup',
+    tries: triesOf(facts, outcome.row),
+    absences: policy.absenceTries - 1,
+    // A lookup may not show at once what was just sold.
+    dueAtMs: nextTryAtMs(input, 'standard', 0),
+    error: errorOf(outcome, true),
+  };
 }
 
 const scheduleOf = (cell: Cell) => cell.schedule ?? 'standard';

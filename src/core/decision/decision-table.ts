@@ -33,6 +33,11 @@ export interface Cell {
   readonly verdict: Verdict;
   readonly schedule?: ScheduleName;
   readonly pause?: PauseKind;
+  /**
+   * The state of the account or of the product can explain the refusal, and an earlier copy of the same call can have caused
+   * that state: something in between may repeat a call. One lookup comes before the verdict.
+   */
+  readonly confirm?: true;
 }
 
 const settle: Cell = { verdict: 'settle' };
@@ -42,7 +47,9 @@ const resolve: Cell = { verdict: 'resolve', schedule: 'standard' };
 const unknown: Cell = { verdict: 'unknown', schedule: 'standard' };
 const unknownCancel: Cell = { verdict: 'unknown', schedule: 'cancel' };
 const again: Cell = { verdict: 'again', schedule: 'standard' };
-const waitFor = (schedule: ScheduleName): Cell => ({ verdict: 'wait', schedule });
+const waitFor = (schedule: ScheduleName): Cell => ({ verdict: 'wait', schedule, confirm: true });
+const rejectOnceConfirmed: Cell = { ...reject, confirm: true };
+const reviewOnceConfirmed: Cell = { ...review, confirm: true };
 
 type Row = Readonly<Record<Column, Cell>>;
 const row = (clean: Cell, outcomeUnknown: Cell, cancelClean: Cell, cancelOutcomeUnknown: Cell): Row => ({
@@ -61,7 +68,7 @@ const rejectionOfPurchase = row(reject, resolve, review, review);
 /** A rejection that both a purchase and a cancel may get; after an ambiguous cancel it proves nothing. */
 const rejectionOfAny = row(reject, resolve, reject, review);
 /** A refusal to which Spec 7 gives no meaning here. */
-const unexpected = row(review, resolve, review, review);
+const unexpected = row(reviewOnceConfirmed, resolve, reviewOnceConfirmed, review);
 
 /**
  * The consequence of each outcome. After an ambiguous attempt no 4xx proves absence, because the success of that attempt may
@@ -86,12 +93,12 @@ export const decisionTable: Readonly<Record<OutcomeRow, Row>> = {
   reference_in_use: everywhere(review),
   currency_unavailable: rejectionOfPurchase,
   invalid_request: rejectionOfAny,
-  order_refused: rejectionOfAny,
+  order_refused: row(rejectOnceConfirmed, resolve, rejectOnceConfirmed, review),
   rate_limited: everywhere({ verdict: 'again', schedule: 'rate_limit' }),
   api_disabled: everywhere({ ...again, pause: 'account' }),
   invalid_variant: rejectionOfPurchase,
   out_of_stock: row(waitFor('stock'), resolve, review, review),
-  limit_exceeded: rejectionOfPurchase,
+  limit_exceeded: row(rejectOnceConfirmed, resolve, review, review),
   not_api_sellable: rejectionOfPurchase,
   plan_unknown: rejectionOfPurchase,
   plan_unorderable: rejectionOfPurchase,

@@ -18,7 +18,7 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
   readonly settlementDelayEndMs: number | null;
   /** How long that still is, by a clock that does not jump; 0 when it is over. */
   readonly settlementDelayLeftMs: number;
-  /** A rejection that came while the outcome was unknown: only a lookup tells whether it is to be believed. */
+  /** A rejection that an earlier call may have caused: only a lookup tells whether it is to be believed. */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
   /** How the last attempt ended, and how many tries in a row ended like that. */
   readonly lastRow: OutcomeRow | null;
@@ -238,7 +238,8 @@ export function reviewIfExpired(
   // After a loss of the outbox nobody knows when it was sent first; the order came in again at `createdAtMs`.
   const sinceMs = facts.firstSentAtMs ?? (facts.recoveryStage === 'none' ? null : facts.createdAtMs);
   const isExpired = sinceMs !== null && nowMs - sinceMs >= policy.referenceExpiryMs;
-  if (settlement.state !== 'unknown' || !isExpired) return settlement;
+  // A refusal that is being confirmed has no unknown outcome.
+  if (settlement.state !== 'unknown' || !settlement.outcomeUnknown || !isExpired) return settlement;
   const { row, pause, settlementDelayEndMs, settlementDelayMs } = settlement;
   const reason = 'the outcome was still unknown when the reference became too old to be sent again';
   return { ...flagUnknown(input, row, reason), ...evidence, pause, settlementDelayEndMs, settlementDelayMs };

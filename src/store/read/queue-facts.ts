@@ -9,7 +9,7 @@ import { countOf, holdUp, pauseEffects, readSendCounts } from './pause-effects.t
 
 const selectCounts = statementOf<[], { callsInFlight: number; outcomeUnknown: number }>(
   `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
-     (SELECT count(*) FROM entries WHERE state = 'unknown')
+     (SELECT count(*) FROM entries WHERE state = 'unknown' AND outcome_unknown = 1)
         + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown`,
 );
 const selectRateLimited = statementOf<[], { keyName: string; atMs: number }>(
@@ -71,7 +71,7 @@ interface QueuedRow {
 const selectQueued = statementOf<[string], QueuedRow>(
   `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
      e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason,
-     (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.variant IS e.variant AND u.plan IS e.plan
+     (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.outcome_unknown = 1 AND u.variant IS e.variant AND u.plan IS e.plan
         AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
      (SELECT json_group_array(n.reference) FROM entries n WHERE e.replaced = 1 AND n.line_id = e.line_id
         AND n.generation > e.generation) AS replacedBy,

@@ -29,7 +29,8 @@ const newestOpen = columnOf<[], number>(
 // bought in another way. They are looked up like entries that were never sent. Entries that were looked up after an earlier
 // loss are looked up again.
 const restartRecovery = statementOf<[], never>(
-  `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
+  `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state IN ('sending', 'unknown') THEN 1 ELSE 0 END, absences = 0,
+     outcome_unknown = CASE WHEN state = 'unknown' THEN 1 ELSE outcome_unknown END
    WHERE state IN (${openStates})`,
 );
 const moveArrivals = statementOf<{ stepMs: number; untilMs: number }, never>(
@@ -107,7 +108,8 @@ export function isSurelyUnbought(database: Sqlite, row: EntryRow): boolean {
 export function purchaseFactsOf(database: Sqlite, row: EntryRow): PurchaseFacts {
   return {
     state: row.state,
-    outcomeUnknown: row.outcome_unknown === 1,
+    // A refusal that is not confirmed yet proves nothing.
+    outcomeUnknown: row.outcome_unknown === 1 || row.error_buffered === 1,
     lostOutboxMayHaveBought: lostOutboxMayHaveSent(database, row) || lostOutboxMayHaveBoughtParts(row),
     row: outcomeRowFrom(row.outcome_row),
     firstSentAtMs: row.first_sent_at_ms,

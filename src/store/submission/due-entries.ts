@@ -78,7 +78,7 @@ const selectHeads = {
 export const selectSendingLanes = columnOf<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'");
 const lookUpUnknown = statementOf<{ nowMs: number }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
-   AND ${hasNoOpenCall} ORDER BY e.due_at_ms, e.id LIMIT 1`,
+   AND ${hasNoOpenCall} ORDER BY e.outcome_unknown DESC, e.due_at_ms, e.id LIMIT 1`,
 );
 const lookUpPlaced = statementOf<{ nowMs: number }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}

@@ -4,7 +4,7 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
 const selectOpen = statementOf<[], { variant: string | null; plan: string | null; unknown: 0 | 1; count: number }>(
   `SELECT variant, plan, unknown, count(*) AS count FROM (
-     SELECT variant, plan, 1 AS unknown FROM entries WHERE state = 'unknown'
+     SELECT variant, plan, 1 AS unknown FROM entries WHERE state = 'unknown' AND outcome_unknown = 1
      UNION ALL SELECT variant, plan, outcome_unknown AS unknown FROM entries WHERE state = 'sending')
    GROUP BY variant, plan, unknown`,
 );

@@ -7,7 +7,17 @@ import { operations, type Operation } from '../../../src/core/order/purchase.ts'
 import { outcomeRows, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
 import { wholesaleErrors } from '../../../src/core/decision/wholesale-errors.ts';
-import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import {
+  answer,
+  facts,
+  noJitter,
+  outcomeUnknown,
+  now,
+  outcome,
+  policy,
+  refused,
+  saidBefore,
+} from '../../support/facts.ts';
 
 describe('the decision about a submission', () => {
   it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
@@ -168,33 +178,18 @@ describe('the decision about a submission', () => {
   });
 
   it('waits for stock until the deadline of the order, and rejects at once an order without a deadline', () => {
-    expect(decideSubmission(facts(), outcome('out_of_stock'), policy, now, noJitter).state).toBe('rejected');
+    expect(refused(facts(), 'out_of_stock').state).toBe('rejected');
     const patient = facts({ notAfterMs: now + 3_600_000 });
-    expect(decideSubmission(patient, outcome('out_of_stock'), policy, now, noJitter)).toMatchObject({
-      state: 'waiting',
-      dueAtMs: now + 300_000,
-    });
+    expect(refused(patient, 'out_of_stock')).toMatchObject({ state: 'waiting', dueAtMs: now + 300_000 });
   });
 
   it('repeats a rejected cancel after about a minute, three times in all, and a run of 429s uses up none of them', () => {
     const cancel = facts({ operation: 'esim_cancel', state: 'waiting', lastRow: 'rate_limited', tries: 7 });
-    const first = decideSubmission(cancel, outcome('not_cancellable'), policy, now, noJitter);
+    const first = refused(cancel, 'not_cancellable');
     expect(first).toMatchObject({ state: 'waiting', tries: 1, dueAtMs: now + 67_000 });
-    const second = decideSubmission(
-      { ...cancel, lastRow: 'not_cancellable', tries: 1 },
-      outcome('not_cancellable'),
-      policy,
-      now,
-      noJitter,
-    );
+    const second = refused({ ...cancel, lastRow: 'not_cancellable', tries: 1 }, 'not_cancellable');
     expect(second).toMatchObject({ state: 'waiting', tries: 2 });
-    const third = decideSubmission(
-      { ...cancel, lastRow: 'not_cancellable', tries: 2 },
-      outcome('not_cancellable'),
-      policy,
-      now,
-      noJitter,
-    );
+    const third = refused({ ...cancel, lastRow: 'not_cancellable', tries: 2 }, 'not_cancellable');
     expect(third.state).toBe('rejected');
   });
 
@@ -400,8 +395,8 @@ describe('the decision about a lookup', () => {
         state: 'unknown',
         nextStep: 'send',
       });
-      const refused = { row: 'not_cancellable', code: 'not_cancellable', message: 'installed' } as const;
-      expect(decideLookup(facts({ ...cancel, buffered: refused }), untouched, policy, now, noJitter).state).toBe(
+      const installed = { row: 'not_cancellable', code: 'not_cancellable', message: 'installed' } as const;
+      expect(decideLookup(facts({ ...cancel, buffered: installed }), untouched, policy, now, noJitter).state).toBe(
         'needs_review',
       );
     });

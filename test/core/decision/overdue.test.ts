@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
-import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
-import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import { answer, facts, noJitter, outcomeUnknown, now, policy, refused, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 /** Its outcome is unknown; its deadline and its settlement delay are over; not found so far. */
@@ -66,22 +65,13 @@ describe('an entry with an unknown outcome, after its deadline,', () => {
   it('is not bought in parts and not from another balance', () => {
     const rules = { split: true, fallback_currency: 'EUR' };
     const order = facts({ state: 'sending', quantity: 4, rules, notAfterMs: now });
-    const above = decideSubmission(order, outcome('limit_exceeded'), policy, now, noJitter);
+    const above = refused(order, 'limit_exceeded');
     expect(above).toMatchObject({ state: 'rejected', replacements: [] });
-    expect(decideSubmission(order, outcome('insufficient_balance'), policy, now, noJitter)).toMatchObject({
-      state: 'waiting',
-      replacements: [],
-    });
+    expect(refused(order, 'insufficient_balance')).toMatchObject({ state: 'waiting', replacements: [] });
     const buffered = { row: 'limit_exceeded', code: 'limit_exceeded', message: 'too many' } as const;
     const absentLate = decideLookup(facts({ ...late, quantity: 4, rules, buffered }), absent, policy, now, noJitter);
     expect(absentLate).toMatchObject({ state: 'rejected', replacements: [] });
-    const inTime = decideSubmission(
-      { ...order, notAfterMs: now + 1 },
-      outcome('limit_exceeded'),
-      policy,
-      now,
-      noJitter,
-    );
+    const inTime = refused({ ...order, notAfterMs: now + 1 }, 'limit_exceeded');
     expect(inTime.replacements).toHaveLength(2);
   });
 });

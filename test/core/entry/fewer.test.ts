@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
 import { lineStateOf, orderStateOf } from '../../../src/core/result/result-document.ts';
-import { facts, noJitter, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
+import { facts, noJitter, outcomeUnknown, now, outcome, policy, refused } from '../../support/facts.ts';
 
 describe('an order that is out of stock and allows fewer units', () => {
   const order = facts({ state: 'sending', quantity: 5, rules: { partial: true } });
   const sizes = (changes: Partial<typeof order>): readonly (number | null)[] =>
-    decideSubmission({ ...order, ...changes }, outcome('out_of_stock'), policy, now, noJitter).replacements.map(
-      (part) => part.quantity,
-    );
+    refused({ ...order, ...changes }, 'out_of_stock').replacements.map((part) => part.quantity);
 
   it('is split in two, three times at most, and only if it allows that', () => {
     expect(sizes({})).toEqual([3, 2]);
@@ -21,7 +19,8 @@ describe('an order that is out of stock and allows fewer units', () => {
   });
 
   it('is not split while its own first attempt may have emptied the stock, nor after its deadline', () => {
-    expect(sizes({ ...outcomeUnknown, state: 'sending' })).toEqual([]);
+    const unclear = { ...order, ...outcomeUnknown, state: 'sending' } as const;
+    expect(decideSubmission(unclear, outcome('out_of_stock'), policy, now, noJitter).replacements).toEqual([]);
     expect(sizes({ notAfterMs: now })).toEqual([]);
   });
 });

@@ -10,6 +10,8 @@ import { SlidingWindow } from './sliding-window.ts';
 export interface Product {
   /** The price of one, in each currency that it is sold in. Default: 5 in USD and in EUR. */
   readonly prices?: Readonly<Record<string, number>>;
+  /** How many can be sold. Default: any number. */
+  readonly stock?: number;
   /** Default: it delivers. */
   readonly behaviour?: Behaviour;
 }
@@ -58,6 +60,8 @@ export class FakeApi {
   lookups: LookupAnswer = answersLookups;
   /** What `GET /products` answers; null: the list of all variants. */
   catalogue: Answer | null = null;
+  /** A gateway before it repeats each order and answers what the second copy got. The API checks balance and stock before the reference. */
+  repeatsOrders = false;
   /** How far its clock is ahead of this machine's, in ms, as the `Date` of its answers shows. */
   clockAheadMs = 0;
   readonly balances: Map<string, number>;
@@ -170,7 +174,13 @@ export class FakeApi {
       return this.lookups(found?.family === orderPaths[orders] ? found : undefined, decodeURIComponent(key));
     }
     const family = orderPaths[path];
-    return call.kind === 'order' && family !== undefined ? this.#order(family, body) : refusal(404, 'not_found');
+    if (call.kind !== 'order' || family === undefined) return refusal(404, 'not_found');
+    return this.repeatsOrders ? this.#orderTwice(family, body) : this.#order(family, body);
+  }
+
+  async #orderTwice(family: Family, body: Readonly<Record<string, unknown>>): Promise<Reply> {
+    await this.#order(family, body);
+    return this.#order(family, body);
   }
 
   #allVariants(): Answer {
@@ -186,14 +196,18 @@ export class FakeApi {
     if (typeof quantity !== 'number' || !Number.isInteger(quantity) || quantity < 1)
       return refusal(422, 'invalid_request');
     const sold = this.ledger.find(reference);
-    if (sold !== undefined)
-      return sold.family === family ? { http: 200, body: sold.show(sold) } : refusal(409, 'reference_in_use');
+    if (sold !== undefined && sold.family !== family) return refusal(409, 'reference_in_use');
+    const replay = sold === undefined ? null : { http: 200, body: sold.show(sold) };
+    if (replay !== null && !this.repeatsOrders) return replay;
     const product = (family === 'gift_card' ? this.#variants : this.#plans).get(id);
     if (product === undefined) return refusal(404, family === 'gift_card' ? 'invalid_variant' : 'invalid_plan');
     const price = (product.prices ?? usualPrices)[currency];
     if (price === undefined) return refusal(422, 'currency_unavailable');
     const left = (): number => (this.balances.get(currency) ?? 0) - price * quantity;
     if (left() < 0) return refusal(402, 'insufficient_balance');
+    if (this.ledger.unitsSold(id) + quantity > (product.stock ?? Number.POSITIVE_INFINITY))
+      return refusal(409, 'out_of_stock');
+    if (replay !== null) return replay;
     const call: OrderCall = { family, reference, product: id, quantity, currency };
     return (product.behaviour ?? delivers)(call, (show) => {
       this.balances.set(currency, left());

@@ -43,4 +43,9 @@ export class Ledger {
   sold(product: string): number {
     return this.orders.filter((order) => order.product === product).length;
   }
+
+  /** How many units of this product were sold. */
+  unitsSold(product: string): number {
+    return this.orders.reduce((sum, order) => sum + (order.product === product ? order.quantity : 0), 0);
+  }
 }

@@ -14,6 +14,7 @@ interface AskedLine {
   readonly quantity?: number;
   readonly currency?: string;
   readonly fallback?: string;
+  readonly partial?: boolean;
   /** Its deadline, ISO 8601. */
   readonly notAfter?: string;
 }
@@ -85,15 +86,18 @@ export class WorkerWithFakeApi {
 
   /** Hands over orders of one line each, named `<name>-<number>`. */
   order(name: string, count: number, line: AskedLine): void {
-    const { variant, plan, quantity = 1, currency = 'USD', fallback, notAfter } = line;
+    const { variant, plan, quantity = 1, currency = 'USD', fallback, partial, notAfter } = line;
     const product = plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
-    const rules = fallback === undefined ? {} : { rules: { fallback_currency: fallback } };
+    const rules = {
+      ...(fallback === undefined ? {} : { fallback_currency: fallback }),
+      ...(partial ? { partial } : {}),
+    };
     const text = Array.from({ length: count }, (_, index) =>
       JSON.stringify({
         source: 'shop',
         order_id: `${name}-${index + 1}`,
         currency,
-        ...rules,
+        rules,
         ...(notAfter === undefined ? {} : { not_after: notAfter }),
         lines: [{ line_id: '1', ...product, quantity }],
       }),

@@ -1,0 +1,95 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
+import { startSubmission, type Submission } from '../support/submission.ts';
+
+let worker: Submission;
+afterEach(() => worker.close());
+
+/** The call is carried out; the answer is that of a second copy, which the API refused because of the first. */
+const repeated = (operation: 'gift_card_order' | 'esim_cancel', at: number, status: number, code: string) =>
+  ({
+    fault: {
+      fault: 'answer',
+      status,
+      body: JSON.stringify({ error: { code, message: `refused: ${code}` } }),
+      when: 'after',
+    },
+    match: { operation },
+    at: [at],
+  }) satisfies FaultRuleInput;
+
+/** Its answer is lost, so a lookup finds it: from now on lookups are believed. */
+const lost = (operation: 'gift_card_order' | 'esim_order'): FaultRuleInput => ({
+  fault: { fault: 'lost_answer' },
+  match: { operation },
+  at: [1],
+});
+
+function attempts(reference: string): readonly string[] {
+  const database = new SqliteDatabase(worker.databasePath, { readonly: true });
+  try {
+    return database
+      .prepare<[string], string>(
+        `SELECT a.purpose || ' ' || a.outcome FROM attempts a JOIN entries e ON e.id = a.entry_id WHERE e.reference = ? ORDER BY a.id`,
+      )
+      .pluck()
+      .all(reference);
+  } finally {
+    database.close();
+  }
+}
+
+describe('a refusal of a call that something in between repeated', () => {
+  it('of a cancel is no rejection: the order of its eSIM shows that it was cancelled', async () => {
+    const faults = [lost('esim_order'), repeated('esim_cancel', 1, 409, 'not_cancellable')];
+    worker = await startSubmission({ sandbox: { limits: { enabled: false }, faults } });
+    await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
+    await worker.settled();
+    const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
+    const [reference = ''] = await worker.accept([
+      { operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid },
+    ]);
+    await worker.settled();
+    expect(worker.sandbox.ledger().esims[0]?.state).toBe('cancelled');
+    expect(worker.counts()).toMatchObject({ fulfilled: 2, rejected: 0 });
+    expect(attempts(reference)).toEqual(['submit not_cancellable', 'lookup accepted']);
+  });
+
+  it('is looked up after a restart, too, and nobody can end it before', async () => {
+    const faults = [lost('gift_card_order'), repeated('gift_card_order', 2, 402, 'insufficient_balance')];
+    // Its lookup is due after at least 0.8 s.
+    worker = await startSubmission({ sandbox: { limits: { enabled: false }, faults }, retryTimeScale: 0.2 });
+    await worker.accept([{}]);
+    await worker.settled();
+    const [reference = ''] = await worker.accept([{ rules: { fallback_currency: 'EUR' } }]);
+    await worker.logged('gift_card_order unknown');
+    while (worker.counts().unknown === 0) await new Promise(setImmediate);
+    await worker.restart();
+    expect(worker.counts()).toMatchObject({ unknown: 1, fulfilled: 1 });
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ fulfilled: 2, rejected: 0 });
+    expect(attempts(reference)).toEqual(['submit insufficient_balance', 'lookup accepted']);
+    expect(worker.sandbox.ledger().orders.map(({ currency }) => currency)).toEqual(['USD', 'USD']);
+  });
+
+  it('lets other orders be bought meanwhile: it takes no place of an unknown outcome', async () => {
+    const faults = [
+      lost('gift_card_order'),
+      ...[2, 3, 4].map((at) => repeated('gift_card_order', at, 409, 'out_of_stock')),
+    ];
+    worker = await startSubmission({
+      sandbox: { limits: { enabled: false }, faults },
+      retryTimeScale: 0.2,
+      maxUnknownOutcomes: 2,
+    });
+    await worker.accept([{}]);
+    await worker.settled();
+    await worker.accept([{}, {}, {}, {}]);
+    while (worker.counts().fulfilled < 2) await new Promise(setImmediate);
+    expect(worker.counts()).toMatchObject({ fulfilled: 2, unknown: 3 });
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ fulfilled: 5, rejected: 0 });
+    expect(worker.sandbox.ledger().orders).toHaveLength(5);
+  });
+});

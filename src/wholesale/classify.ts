@@ -67,12 +67,24 @@ function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): 
   const shape = `HTTP ${http}, ${messageText(type, 64)}, ${body.byteLength} bytes`;
   // The body of a success may contain delivered codes even if it cannot be read.
   if (http < 400) return shape;
-  const start = Buffer.from(body.subarray(0, 2000)).toString('utf8');
-  const words = messageText(
-    start.replaceAll(/<(script|style)[\s\S]*?(<\/\1>|$)/gi, ' ').replaceAll(/<[^>]*>?/g, ' '),
-    160,
-  );
+  const words = messageText(errorWords(body), 160);
   return words === '' ? shape : `${shape}: ${words}`;
+}
+
+/**
+ * The `message` and `code` of an error body, and its names; of a page its title. Never another value: a body of any form
+ * may repeat delivered codes.
+ */
+function errorWords(body: Uint8Array): string {
+  const json = parseExactJsonBytes(body);
+  if (!isJsonObject(json)) {
+    const page = Buffer.from(body.subarray(0, 2000)).toString('utf8');
+    return /<(?:title|h1)[^>]*>([^<]*)/i.exec(page)?.[1] ?? '';
+  }
+  const inside = isJsonObject(json['error']) ? json['error'] : json;
+  const told = [inside['message'], inside['code']].filter((value) => typeof value === 'string');
+  const names = Object.keys(inside).join(', ');
+  return [...told, ...(names === '' ? [] : [`its names are ${names}`])].join(', ');
 }
 
 type Ending = Pick<Outcome, 'row' | 'http' | 'message'> &

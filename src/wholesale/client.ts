@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
 import { isJsonList, isJsonObject } from '../core/exact-json.ts';
-import { withoutSecret } from '../core/message-text.ts';
+import { messageText, withoutSecret } from '../core/message-text.ts';
 import {
   type Expectation,
   type Family,
@@ -35,6 +35,7 @@ import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
+import { CachedAnswers } from './transport/cached-answer.ts';
 import { dateOf, type AnswerTimes, type CallEnd } from './transport/call-end.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 
@@ -129,6 +130,7 @@ export class WholesaleClient {
   readonly #origin: string;
   readonly #basePath: string;
   readonly #userAgent: string;
+  readonly #cached = new CachedAnswers();
   #probes = 0;
 
   constructor(options: WholesaleClientOptions) {
@@ -274,7 +276,7 @@ export class WholesaleClient {
   }
 
   async #probe(request: RenderedCall, call: ProbeCall, family: Family, read: SuccessReader): Promise<Probe> {
-    const end = await this.#send('read', request, call);
+    const { end } = await this.#send('read', request, call);
     const outcome = this.#outcomeOf(end, call, { kind: 'read', family }, read);
     return { outcome, verdict: probeVerdict(call.question, outcome, hasJsonHead(end)) };
   }
@@ -300,7 +302,15 @@ export class WholesaleClient {
   }
 
   async #lookUp(path: string, call: Keyed, family: Family, read: SuccessReader): Promise<LookupOutcome> {
-    const outcome = await this.#call('read', get(path), call, { kind: 'read', family }, read);
+    const { end, whyCached } = await this.#send('read', get(path), call);
+    const outcome = this.#outcomeOf(end, call, { kind: 'read', family }, read);
+    if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
+      const message = withoutSecret(
+        `a cache answered, which proves nothing (${messageText(whyCached, 100)})`,
+        call.keyValue,
+      );
+      return { kind: 'failed', outcome: { ...outcome, row: 'foreign_refusal', code: null, answer: null, message } };
+    }
     if (outcome.row === 'accepted' && outcome.answer !== null) return { kind: 'found', answer: outcome.answer };
     // A breach is an answer of another form than Spec 7 shows: it does not prove that the order is absent.
     const absent = outcome.row === 'not_found' && outcome.http === 404 && outcome.breach === null;
@@ -314,10 +324,15 @@ export class WholesaleClient {
     purpose: CallPurpose,
     read: SuccessReader,
   ): Promise<Outcome> {
-    return this.#outcomeOf(await this.#send(how, request, call), call, purpose, read);
+    const { end } = await this.#send(how, request, call);
+    return this.#outcomeOf(end, call, purpose, read);
   }
 
-  async #send(how: 'spend' | 'read', request: RenderedCall, { keyValue, signal }: Keyed): Promise<CallEnd> {
+  async #send(
+    how: 'spend' | 'read',
+    request: RenderedCall,
+    { keyValue, signal }: Keyed,
+  ): Promise<{ end: CallEnd; whyCached: string | null }> {
     const { method, path, body } = request;
     const headers: Record<string, string> = {
       authorization: `Bearer ${keyValue}`,
@@ -326,12 +341,14 @@ export class WholesaleClient {
       'accept-encoding': 'identity',
       'user-agent': this.#userAgent,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
+      ...(how === 'read' ? { 'cache-control': 'no-cache', pragma: 'no-cache' } : {}),
     };
     const times = this.#answerTimes;
     const sentMono = times?.monoMs() ?? 0;
     const end = await this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
-    if (end.kind === 'answer') times?.onAnswer({ sentMono, receivedMono: times.monoMs(), dateMs: dateOf(end.headers) });
-    return end;
+    const receivedMono = times?.monoMs() ?? 0;
+    if (end.kind === 'answer') times?.onAnswer({ sentMono, receivedMono, dateMs: dateOf(end.headers) });
+    return { end, whyCached: this.#cached.whyCached(end, { sentMono, receivedMono }) };
   }
 
   #outcomeOf(end: CallEnd, { keyValue }: Keyed, purpose: CallPurpose, read: SuccessReader): Outcome {

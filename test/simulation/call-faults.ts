@@ -20,7 +20,9 @@ export type CallFault =
   /** Not processed, and refused with an error of the API. */
   | { readonly kind: 'refused'; readonly answer: ApiAnswer }
   /** A gateway sends the call twice; the worker gets the second answer, which may be a refusal because of the first copy. */
-  | { readonly kind: 'twice' };
+  | { readonly kind: 'twice' }
+  /** A cache answers a lookup as the API has answered it before: with a header that says so, or only with an old date. */
+  | { readonly kind: 'cached'; readonly mark: 'age' | 'x-cache' | 'date' };
 
 export type LostEnd = 'reset' | 'timeout' | 'deadline';
 
@@ -156,13 +158,19 @@ export class FalseNotFound {
   }
 }
 
+const cachedLookup = (random: SeededRandom): CallFault => ({
+  kind: 'cached',
+  mark: random.pick('age', 'x-cache', 'date'),
+});
+
 /** Calls with an unknown outcome, and every answer that the next call for the same subject can get. */
 function drawUnknownOutcomeFault(
   random: SeededRandom,
   call: { readonly path: string; readonly spends: boolean },
 ): CallFault {
   const kind = random.next();
-  if (!call.spends) return kind < 0.3 ? { kind: 'lost_request', end: 'reset' } : noFault;
+  if (!call.spends && kind >= 0.3) return kind < 0.5 ? cachedLookup(random) : noFault;
+  if (!call.spends) return { kind: 'lost_request', end: 'reset' };
   if (kind < 0.25) return { kind: 'lost_request', end: random.pick<LostEnd>('reset', 'timeout', 'deadline') };
   if (kind < 0.37) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
   if (kind < 0.5) return { kind: 'slow', processMs: 90_000 };
@@ -198,8 +206,8 @@ export function drawFault(
 ): CallFault {
   if (profile === 'repeated') return call.spends ? { kind: 'twice' } : noFault;
   if (profile === 'trap') return drawTrapFault(random, call.spends && call.first);
-  // This profile tests lookups that find nothing yet, so lookups have no fault.
-  if (profile === 'late' && !call.spends) return noFault;
+  // This profile tests lookups that find nothing yet, and caches that repeat that.
+  if (profile === 'late' && !call.spends) return random.chance(0.5) ? cachedLookup(random) : noFault;
   if (profile === 'late')
     return call.first
       ? { kind: 'slow', processMs: random.pick(90_000, 110_000) }
@@ -222,7 +230,7 @@ export function drawFault(
   if (kind < 0.97) return { kind: 'refused', answer: refusal(random, call.path) };
   if (kind < 0.98)
     return { kind: 'replaced', processed: random.chance(0.5), answer: answerOfOtherOrder(random, call.path) };
-  return call.spends ? { kind: 'twice' } : noFault;
+  return call.spends ? { kind: 'twice' } : cachedLookup(random);
 }
 
 /** The drawn fault; no fault instead, if nobody could decide the outcome of the call correctly with it. */

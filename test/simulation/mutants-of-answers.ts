@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const submission = 'core/decision/decide-submission.ts';
 const lookup = 'core/decision/decide-lookup.ts';
+const cached = 'wholesale/transport/cached-answer.ts';
 
 /** Bugs that believe an answer which proves nothing. */
 export const mutantsOfAnswers: readonly Mutant[] = [
@@ -44,5 +45,20 @@ export const mutantsOfAnswers: readonly Mutant[] = [
         "case 'found':\n      if (isConfirming(input.facts)) return believeRefusal(input);\n      return",
       ],
     ],
+  },
+  {
+    name: 'a cached answer is believed although a header says that it is cached',
+    file: cached,
+    changes: [['return mark === undefined ? null', "return mark === undefined || mark[0] !== '' ? null"]],
+  },
+  {
+    name: 'an answer that was made before its call is believed',
+    file: cached,
+    changes: [['dateMs + toleranceMs < sentAtMs', 'dateMs + 1e15 < sentAtMs']],
+  },
+  {
+    name: 'a cached answer that finds nothing is an absence',
+    file: 'wholesale/client.ts',
+    changes: [['(end.http < 300 || end.http === 404)', 'end.http < 300']],
   },
 ];

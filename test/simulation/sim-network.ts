@@ -42,6 +42,10 @@ export class SimNetwork {
   readonly #random: SeededRandom;
   readonly #faultFor: (call: ApiCall, spends: boolean) => CallFault;
   readonly #observer: WireObserver;
+  /** The first answer of the API to each lookup, which a cache repeats. */
+  readonly #firstAnswers = new Map<string, { readonly atMs: number; readonly answer: ApiAnswer }>();
+  /** How many answers with a date each process has seen. */
+  readonly #dated = new Map<SimProcess, number>();
 
   constructor(options: {
     time: VirtualTime;
@@ -161,6 +165,10 @@ export class SimNetwork {
     };
     const usualMs = this.#random.int(1, 400);
     switch (callFault.kind) {
+      case 'cached': {
+        const answer = this.#cachedAnswer(wire, callFault.mark);
+        return answer === null ? arrive(wayMs, usualMs, answerWith) : answerWith(answer);
+      }
       case 'none':
         return arrive(wayMs, usualMs, answerWith);
       case 'slow':
@@ -197,13 +205,28 @@ export class SimNetwork {
     }
   }
 
+  /** What a cache answers; null when it has nothing, or when nobody could see that it is old. */
+  #cachedAnswer({ call, process }: WireCall, mark: 'age' | 'x-cache' | 'date'): ApiAnswer | null {
+    const first = this.#firstAnswers.get(call.path);
+    if (first === undefined || call.method !== 'GET') return null;
+    const ageMs = this.#time.nowMs - first.atMs;
+    // A process that has just started knows no time of the API.
+    if (mark === 'date') return ageMs > 5000 && (this.#dated.get(process) ?? 0) > 9 ? first.answer : null;
+    const header = mark === 'age' ? { age: String(Math.ceil(ageMs / 1000)) } : { 'x-cache': 'HIT' };
+    return { ...first.answer, headers: { ...first.answer.headers, ...header } };
+  }
+
   #processed(wire: WireCall, answer: ApiAnswer, then: (answer: ApiAnswer) => void): void {
     this.#observer.trace(
       `api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body.slice(0, 1000)}`,
     );
     // The API's own clock is right; what a proxy answers shows none.
     const date = new Date(wallStartMs + this.#time.nowMs).toUTCString();
-    then({ ...answer, headers: { date, ...answer.headers } });
+    const shown = { ...answer, headers: { date, ...answer.headers } };
+    const { path } = wire.call;
+    if (!this.#firstAnswers.has(path)) this.#firstAnswers.set(path, { atMs: this.#time.nowMs, answer: shown });
+    this.#dated.set(wire.process, (this.#dated.get(wire.process) ?? 0) + 1);
+    then(shown);
   }
 }
 

@@ -164,11 +164,27 @@ describe('an error answer without the error body of the specification is no reje
     expect(outcomeOf(http, body, submitOf('esim_cancel')).row).toBe(row);
   });
 
-  it('is described by its text without the markup', () => {
-    const body = '<html><script>alert(1)</script><h1>502 Bad Gateway</h1><hr>nginx</html>';
+  it('is described by the title of a page', () => {
+    const body = '<html><script>alert(1)</script><h1>502 Bad Gateway</h1><hr>AAAA-BBBB</html>';
     expect(outcomeOf(502, body, gift, { 'content-type': 'text/html' }).message).toBe(
-      'HTTP 502, text/html, 71 bytes: 502 Bad Gateway nginx',
+      'HTTP 502, text/html, 75 bytes: 502 Bad Gateway',
     );
+  });
+
+  it.each([
+    '{"message":"not all done","code":"E7","codes":["AAAA-BBBB"],"data":{"pin":"AAAA-CCCC"}}',
+    '{"error":{"message":"not all done","code":7,"codes":["AAAA-BBBB"]},"pin":"AAAA-CCCC"}',
+    '[{"code":"AAAA-BBBB"}]',
+    'your code is AAAA-BBBB',
+    '<p>AAAA-BBBB</p>',
+    '{"code":{"value":"AAAA-BBBB"}}',
+  ])('shows its message, its code and its names, and no other value: %s', (body) => {
+    for (const http of [400, 429, 500]) {
+      const { message } = outcomeOf(http, body, gift);
+      expect(message).not.toContain('AAAA');
+      const shown = body.includes('not all done') ? /: not all done, .*its names are message, code, codes/ : /^HTTP /;
+      expect(message).toMatch(shown);
+    }
   });
 });
 

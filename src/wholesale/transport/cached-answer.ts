@@ -1,0 +1,48 @@
+import type { CallEnd } from './call-end.ts';
+
+/** Squid names its own copy there also where it asked the API all the same. */
+const saysNothing: ReadonlySet<string> = new Set(['cache-control', 'x-cache-lookup']);
+/** The words of `X-Cache`, `CF-Cache-Status`, `Cache-Status` (RFC 9211) and their like. */
+const hit = /(?<![a-z])(hit|stale|updating)(?![a-z])/i;
+
+const isMark = ([name, value]: readonly [string, string]): boolean =>
+  name === 'age' ? Number(value) > 0 : name.includes('cache') && !saysNothing.has(name) && hit.test(value);
+
+/** The header by which a cache says that it gave the answer (`Age`: RFC 9111, 5.1); null when none says so. */
+function cacheHeader(headers: CallEnd['headers']): string | null {
+  const mark = Object.entries(headers).find(isMark);
+  return mark === undefined ? null : mark.join(': ');
+}
+
+/** So many answers tell the time of the API. */
+const kept = 8;
+/** A `Date` has whole seconds, and the clocks of several servers differ. */
+const toleranceMs = 2000;
+
+interface DatedAnswer {
+  readonly dateMs: number;
+  readonly receivedMono: number;
+}
+
+/**
+ * Recognises answers that a cache repeats. Without a header that says so, their `Date` is before the call, by the clock that
+ * the last answers of the API show. Two answers must show that time: one may come from a gateway with another clock.
+ */
+export class CachedAnswers {
+  #last: readonly DatedAnswer[] = [];
+
+  /** How an answer shows that a cache gave it; null when nothing shows that. Called once for each answer. */
+  whyCached(
+    { headers }: CallEnd,
+    { sentMono, receivedMono }: { sentMono: number; receivedMono: number },
+  ): string | null {
+    const dateMs = Date.parse(headers['date'] ?? '');
+    if (Number.isNaN(dateMs)) return cacheHeader(headers);
+    const times = this.#last.map((answer) => answer.dateMs + sentMono - answer.receivedMono);
+    const [, sentAtMs = Number.NEGATIVE_INFINITY] = times.toSorted((a, b) => b - a);
+    this.#last = [{ dateMs, receivedMono }, ...this.#last].slice(0, kept);
+    return (
+      cacheHeader(headers) ?? (dateMs + toleranceMs < sentAtMs ? `date: ${headers['date']}, before the call` : null)
+    );
+  }
+}

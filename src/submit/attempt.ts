@@ -302,6 +302,7 @@ function endedCallOf(
     message: outcome.message,
     isAnswered: outcome.http !== null,
     isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
+    isUnread: settlement.state === 'needs_review' && (settlement.answer?.unreadFields ?? []).length > 0,
     // A rejection that is believed because of an absence is no evidence of its own, and one lost call is none.
     isProvenAbsent:
       purpose === 'lookup' &&

@@ -130,7 +130,7 @@ export class Dispatcher {
         { recovered },
         'calls were in flight when the worker stopped: each is looked up before its entry is sent again',
       );
-    await store.submission.adoptConnector(this.#deps.wholesale.connectorHash());
+    await store.submission.adoptConnector(this.#deps.wholesale.connectorHash(), clock.wallMs());
     this.#attempts.products.remember(await store.submission.productsBought());
     await pauses.refresh();
     await this.#deps.lookups.refresh();

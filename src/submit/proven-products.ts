@@ -62,9 +62,10 @@ export class ProvenProducts implements ProductRecord {
     return this.acceptedSince(scope, nowMono - this.#latelyMs);
   }
 
-  record({ scopes, purpose, isAccepted, row }: EndedCall, nowMono: number): void {
+  record({ scopes, purpose, isAccepted, isUnread, row }: EndedCall, nowMono: number): void {
     const { product, family } = scopes;
-    if (product === null) return;
+    // What was accepted and cannot be delivered proves nothing.
+    if (product === null || isUnread) return;
     const failing = this.#failing.get(family) ?? new Set<string>();
     this.#failing.set(family, failing);
     if (isAccepted) {

@@ -33,6 +33,7 @@ import { findDifference, findMismatch } from './connector/compare-order.ts';
 import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
+import { answerWireFor } from './connector/wire-answer.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
 import { CachedAnswers } from './transport/cached-answer.ts';
@@ -159,7 +160,7 @@ export class WholesaleClient {
   async submit(submission: Submission): Promise<Outcome> {
     const { operation, expect } = submission;
     const read: SuccessReader = (body) => {
-      const answer = readAnswer(body, familyOf(operation), this.#wire.answer);
+      const answer = readAnswer(body, familyOf(operation), answerWireFor(this.#wire.answer, operation));
       const why = whyUnrecognised(body, answer, operation, this.#wire.answer);
       if (why !== null) return { kind: 'unreadable', message: why };
       const mismatch = findMismatch(body, answer, operation, expect, this.#wire);
@@ -196,7 +197,8 @@ export class WholesaleClient {
     const path = fillPath(lookup.path, { key: call.key });
     let differs: string | null = null;
     const result = await this.#lookUp(path, call, call.family, (body) => {
-      const reading = readLookup(body, call.family, call.expectReference, this.#wire.answer);
+      const answerWire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
+      const reading = readLookup(body, call.family, call.expectReference, answerWire);
       if (reading.kind === 'read' && call.ordered) differs = findDifference(reading.order, call.ordered, this.#wire);
       return reading;
     });
@@ -210,7 +212,7 @@ export class WholesaleClient {
     if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
     const path = fillPath(lookup.path, { iccid: call.iccid });
     return this.#lookUp(path, call, 'esim', (body) => {
-      const answer = readAnswer(body, 'esim', this.#wire.answer);
+      const answer = readAnswer(body, 'esim', answerWireFor(this.#wire.answer, null));
       if (answer.units.some((unit) => unit.iccid === call.iccid)) return { kind: 'read', answer };
       return { kind: 'unreadable', message: 'the answer does not show this eSIM' };
     });

@@ -38,7 +38,9 @@ function evidenceRow(reason: EvidenceReason): string {
   const family = rule.familyEntries === null ? '' : `; the family after ${rule.familyEntries} of two products`;
   const cells = [
     `\`${reason}\``,
-    evidenceOf(rule.rows),
+    reason === 'unread_fields'
+      ? 'accepted orders whose units have fields that the mapping does not read'
+      : evidenceOf(rule.rows),
     `${rule.scope}, after ${entries(rule.entries)}${family}`,
     clearedBy[rule.clearedBy],
     `${endsBy[rule.endsBy]} ${delays(rule)}`,

@@ -27,16 +27,48 @@ describe('an API whose orders are in an envelope and whose lookups answer with a
 });
 
 describe('a unit with a field that the connector does not read', () => {
-  it('is delivered, and the name of the field is in the log, without its value', async () => {
-    const behaviour = sellsAndShows((order) => ({
-      ...complete(order),
-      codes: [{ code: 'CARD-1234-5678', security_part: 'SECRET-4711' }],
-    }));
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour } } });
+  const behaviour = sellsAndShows((order) => ({
+    ...complete(order),
+    codes: [{ code: `CARD-1234-${order.number}`, security_part: `SECRET-4711-${order.number}` }],
+  }));
+  const variants = { card: { behaviour }, good: {} };
+
+  it('proves nothing and delivers nothing: two are bought, and attention names the field, without its value', async () => {
+    const world = await WorkerWithFakeApi.open({ variants });
+    const { api } = world;
+    world.order('cards', 10, { variant: 'card' });
+    await world.untilPaused('family:gift_card', 'connector_unproven');
+    await world.untilState('cards', 'needs_review', 2);
+    expect(api.ledger.orders).toHaveLength(2);
+    expect(world.states('cards')).toEqual({ needs_review: 2, pending: 8 });
+    const attention = await world.ask('orders', 'list', '--attention');
+    expect(attention).toContain('security_part');
+    expect(attention).toContain('wholesale.wire.ignored');
+    const said = JSON.stringify([attention, world.worker.log]);
+    expect(said).not.toContain('SECRET-4711');
+    expect(said).not.toContain('CARD-1234');
+    // Its units are kept for a person.
+    const kept = world.installation.query<{ unit_count: number }>(
+      "SELECT unit_count FROM entries WHERE state = 'needs_review'",
+    );
+    expect(kept).toEqual([{ unit_count: 1 }, { unit_count: 1 }]);
+  });
+
+  it('pauses its product where others of the family were read whole', async () => {
+    const world = await WorkerWithFakeApi.open({ variants });
+    await world.prove({ variant: 'good' });
+    world.order('cards', 10, { variant: 'card' });
+    await world.untilPaused('variant:card', 'unread_fields');
+    world.order('good', 10, { variant: 'good' });
+    await world.untilState('good', 'fulfilled', 10);
+    expect(world.api.ledger.sold('card')).toBeLessThanOrEqual(2);
+    expect(world.states('cards')['fulfilled']).toBeUndefined();
+  });
+
+  it('is delivered where the mapping ignores the field', async () => {
+    const world = await WorkerWithFakeApi.open({ variants }, { wire: { ignored: ['security_part'] } });
     await world.prove({ variant: 'card' });
-    await world.until(() => JSON.stringify(world.worker.log).includes('security_part'));
-    expect(JSON.stringify(world.worker.log)).not.toContain('SECRET-4711');
-    expect(JSON.stringify(world.worker.log)).not.toContain('CARD-1234');
+    expect(await world.pauses()).toEqual([]);
   });
 });
 

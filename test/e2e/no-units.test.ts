@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { complete, neverDelivers, saysNothing } from '../support/fake-api/behaviours.ts';
+import { refusal } from '../support/fake-api/answers.ts';
+import { complete, neverDelivers, saysNothing, sellsAndShows } from '../support/fake-api/behaviours.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
 // CI runs it with 200.
@@ -42,6 +43,42 @@ describe('an API that never shows units', () => {
     await world.ask('queue', 'resume', 'family:gift_card', '--reason', 'the supplier delivers by night');
     await api.until(() => api.ledger.orders.length === 10);
     await world.untilState('cards', 'placed', 10);
+    expect(await world.pauses()).toEqual([]);
+  });
+});
+
+describe('an API whose orders are not found', () => {
+  it('is sent at most two orders of a family, also when these end in review', async () => {
+    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } });
+    const { api } = world;
+    api.lookups = () => refusal(404, 'not_found');
+    world.order('cards', lines, { variant: 'card' });
+    await world.untilState('cards', 'needs_review', 2);
+    await world.untilPaused('family:gift_card', 'connector_unproven');
+    const before = api.log.all.length;
+    await world.until(async () => (await world.health()).status === 'warn');
+    expect(api.ledger.orders).toHaveLength(2);
+    expect(api.log.all.slice(before).filter(({ kind }) => kind === 'order')).toEqual([]);
+  });
+});
+
+describe('an eSIM without its activation code', () => {
+  const withoutCode = sellsAndShows((order) => ({
+    ...complete(order),
+    esims: [{ iccid: `89100000000${order.number.slice(1).padStart(8, '0')}` }],
+  }));
+  const plans = { plan: { behaviour: withoutCode } };
+
+  it('is not delivered, and two are bought', async () => {
+    const world = await WorkerWithFakeApi.open({ plans });
+    world.order('sims', 10, { plan: 'plan' });
+    await world.untilPaused('family:esim', 'connector_unproven');
+    expect(world.states('sims')).toEqual({ placed: 2, pending: 8 });
+  });
+
+  it('is delivered where the mapping says that it needs none', async () => {
+    const world = await WorkerWithFakeApi.open({ plans }, { wire: { answer: { esims: { required: ['iccid'] } } } });
+    await world.prove({ plan: 'plan' });
     expect(await world.pauses()).toEqual([]);
   });
 });

@@ -25,10 +25,14 @@ export function orderAnswer(
   if (status !== null) shown['status'] = status;
   if (readings.echo) Object.assign(shown, { reference: order.reference, ...echoOf(order) });
   if (readings.costShown) Object.assign(shown, { total: moneyText(order.cost), currency: order.currency });
-  if (complete && order.operation === 'gift_card_order') shown['codes'] = order.units.map((code) => ({ code }));
+  if (complete && order.operation === 'gift_card_order')
+    shown['codes'] = order.units.map((code) =>
+      readings.unreadField ? { code, second_part: `SECOND-${order.number}` } : { code },
+    );
   if (complete && order.operation === 'esim_order') {
     shown['esims'] = order.units.map((iccid) => ({
       iccid,
+      lpa: `LPA:1$smdp.example.com$M${iccid}`,
       ...(readings.cancelShows !== 'nothing' && esimState(iccid) === 'cancelled' ? { status: 'cancelled' } : {}),
     }));
   }

@@ -28,6 +28,8 @@ export interface ApiReadings {
   readonly neverShare: number;
   readonly refundedShare: number;
   readonly failedShare: number;
+  /** Whether units have a field that the mapping does not read. */
+  readonly unreadField?: true;
 }
 
 export const plainReadings: ApiReadings = {

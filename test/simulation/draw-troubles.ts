@@ -74,6 +74,7 @@ function drawUnitTrouble(random: SeededRandom, span: Span, isPlan: boolean): Pro
     { ...span, kind: 'shows_changing_units', afterMs },
     { ...span, kind: 'shows_more_units' },
     { ...span, kind: 'repeats_a_unit' },
+    { ...span, kind: 'has_unread_field' },
   );
   return isPlan ? { ...span, kind: 'never_delivers', completeAtMs: span.untilMs } : drawn;
 }

@@ -14,8 +14,11 @@ const needed: Readonly<Record<string, { rows: readonly string[]; entries: number
     ofFamily: 5,
   },
   order_absent: { rows: ['not_found'], entries: 3, ofFamily: 4 },
+  unread_fields: { rows: ['accepted'], entries: 1, ofFamily: 2 },
 };
 
+/** A product that was bought within this time speaks for its family. */
+const boughtLatelyMs = 540_000;
 /** So many probes of the account cannot tell before an order is the question. */
 const probesBeforeTrial = 3;
 /** After so many calls of unknown outcome the absence is proven before the reference is sent again. */
@@ -48,6 +51,8 @@ export class EvidenceWatch {
   readonly #trusted = new Set<number>();
   /** How many calls of each entry left and ended without a clear answer. */
   readonly #unclear = new Map<number, number>();
+  /** When an order of a family was accepted last, by the family and the run of the worker. */
+  readonly #acceptedMono = new Map<string, number>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
 
@@ -77,13 +82,47 @@ export class EvidenceWatch {
     const { attemptId, entryId, outcome, settlement } = close;
     if (purpose === 'submit' && outcome.sent && settlement.state === 'unknown' && settlement.outcomeUnknown)
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
+    this.#recordAccepted(close, purpose, database);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
     for (const pause of pausesOf(database)) {
       const name = `${pause.scope} ${pause.sinceMs}`;
       if (this.#known.has(name)) continue;
       this.#known.add(name);
       this.#checkEvidence(pause, database);
+      this.#checkProven(pause, close, database);
     }
+  }
+
+  #recordAccepted(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
+    if (purpose !== 'submit' || close.outcome.row !== 'accepted') return;
+    const found = database
+      .prepare<[number], { family: string; run: number }>(
+        `SELECT CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END AS family,
+           a.incarnation_id AS run FROM attempts a JOIN entries e ON e.id = a.entry_id
+         WHERE a.id = ? AND coalesce(e.variant, e.plan) IS NOT NULL`,
+      )
+      .get(close.attemptId);
+    if (found !== undefined) this.#acceptedMono.set(`${found.family} ${found.run}`, close.nowMono);
+  }
+
+  /** Products that were never bought do not pause a family of which this run of the worker bought others. */
+  #checkProven({ scope, reason }: WatchedPause, { attemptId, nowMono }: AttemptClose, database: Database): void {
+    if (!scope.startsWith('family:') || reason !== 'order_absent') return;
+    const run = database
+      .prepare<[number], number>('SELECT incarnation_id FROM attempts WHERE id = ?')
+      .pluck()
+      .get(attemptId);
+    const acceptedMono = this.#acceptedMono.get(`${scope} ${run}`) ?? Number.NEGATIVE_INFINITY;
+    const bought = database
+      .prepare<[string, string], number>(
+        `SELECT count(*) FROM scope_evidence s JOIN entries e ON e.id = s.entry_id WHERE s.scope = ? AND s.reason = ?
+         AND EXISTS (SELECT 1 FROM entries o JOIN attempts a ON a.entry_id = o.id
+           WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan) AND a.outcome = 'accepted')`,
+      )
+      .pluck()
+      .get(scope, reason);
+    if (bought === 0 && nowMono - acceptedMono < boughtLatelyMs)
+      this.#violate('I38', `${scope} is paused because of products that were never bought, beside others that were`);
   }
 
   #checkEvidence({ scope, reason }: WatchedPause, database: Database): void {

@@ -26,6 +26,11 @@ interface TriedPause {
   readonly probeAtMs: number | null;
 }
 
+/** Accepted orders that a person must look at. */
+const reviewedSql = `SELECT count(*) FROM entries e WHERE e.state = 'needs_review' AND e.operation <> 'esim_cancel'
+  AND (e.operation <> 'gift_card_order') = ? AND EXISTS (
+    SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.outcome = 'accepted')`;
+
 /**
  * Counts, from outside and at each call for a new entry, what may have been bought without anybody knowing it: the promise
  * is that no limit is overshot, whatever becomes of the calls under way.
@@ -149,6 +154,10 @@ export class ExposureWatch {
     const unknown = same.filter((it) => it.state === 'unknown').length;
     if (unknown >= ofProduct || (same.length >= ofProduct && !this.#accepted.has(product)))
       this.#violate('I31', `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`);
+    const unproven = unsettled.filter((it) => it.product !== null && !this.#accepted.has(it.product)).length;
+    const most = Math.max(1, Math.floor(total / 2));
+    if (!this.#accepted.has(product) && unproven > most)
+      this.#violate('I31', `${unproven} outcomes of products that were never bought are unsettled, of ${total}`);
     this.#checkTrials(
       entry,
       open.filter((it) => it.state === 'sending'),
@@ -159,7 +168,12 @@ export class ExposureWatch {
       (it) =>
         it.operation !== 'esim_cancel' && it.state !== 'unknown' && (it.operation !== 'gift_card_order') === isEsim,
     );
-    if (ofSame.length > ofFamily && !this.#delivered.has(isEsim ? 'esim' : 'gift_card'))
+    const reviewed =
+      database
+        .prepare<[0 | 1], number>(reviewedSql)
+        .pluck()
+        .get(isEsim ? 1 : 0) ?? 0;
+    if (ofSame.length + reviewed > ofFamily && !this.#delivered.has(isEsim ? 'esim' : 'gift_card'))
       this.#violate('I32', `${ofSame.length} orders are open, and none of the family was ever delivered`);
   }
 }

@@ -173,6 +173,18 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [["if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);", '']],
   },
   {
+    name: 'an order that ended in review lets another one of an unproven family be bought',
+    file: canary,
+    changes: [["['entries_attention', \"state IN ('needs_review', 'held')\"],", '']],
+  },
+  {
+    name: 'units with a field that was not read are delivered',
+    file: 'core/decision/settlement.ts',
+    changes: [
+      ['if (isComplete && verdict !== null && unreadText(answer) !== null) return needsReview(unreadReason);', ''],
+    ],
+  },
+  {
     name: 'lookups have no share of the places for calls',
     file: 'submit/dispatcher.ts',
     changes: [['lookups: isSendDue ? third : concurrency,', 'lookups: concurrency,']],

@@ -6,6 +6,7 @@ import { wallStartMs } from './virtual-time.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
+import { lasts } from './troubles.ts';
 import { isReplaced, looksUpFirst, mayNeedReviewAfterLoss } from './oracle-after-loss.ts';
 import type { World } from './world.ts';
 
@@ -158,6 +159,10 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
     world.violate('I5', `${name} has the cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
   // A top-up has no units; its answer can name its eSIM.
   if (order.operation === 'esim_topup') return;
+  const trouble = world.plan.troubles.products.get(order.product);
+  if (entry.state === 'fulfilled' && trouble?.kind === 'has_unread_field' && lasts(trouble, order.atMs))
+    if (!world.operator.touched.has(entry.reference))
+      world.violate('I5', `${name} was delivered without a field of its units`);
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
   // The operator entered that it was bought, without its units.
   if (entry.state === 'needs_manual_delivery' && units.length < order.units.length) return;
@@ -217,7 +222,12 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
 }
 
 /** Units that only a person can judge. */
-const oddUnits: ReadonlySet<string> = new Set(['shows_more_units', 'repeats_a_unit', 'shows_changing_units']);
+const oddUnits: ReadonlySet<string> = new Set([
+  'shows_more_units',
+  'repeats_a_unit',
+  'shows_changing_units',
+  'has_unread_field',
+]);
 
 /** Whether an accepted order perhaps could not be looked up before the deadline for its units. */
 function areLookupsInTrouble({ plan }: World, order: SimOrder): boolean {

@@ -18,6 +18,8 @@ export type ProductTrouble = Span &
     | { readonly kind: 'shows_placeholders' | 'shows_changing_units'; readonly afterMs: number }
     /** The answers show more units than were sold, or one of them twice. */
     | { readonly kind: 'shows_more_units' | 'repeats_a_unit' }
+    /** The units have a field that the mapping does not read. */
+    | { readonly kind: 'has_unread_field' }
   );
 
 /** For a while the whole API gives no answer to any call, or a wrong one. */
@@ -92,6 +94,8 @@ export function shownInTrouble(
         : { order: { ...order, units: provisional, completeAtMs: 0 }, readings: early };
     case 'shows_more_units':
       return { order: { ...order, units: [`EXTRA-${order.number}`, ...order.units] }, readings };
+    case 'has_unread_field':
+      return { order, readings: { ...readings, unreadField: true } };
     case 'repeats_a_unit':
       return { order: { ...order, units: order.units.map(() => order.units[0] ?? '') }, readings };
     default:
@@ -146,6 +150,7 @@ function faultOfProduct(trouble: ProductTrouble): CallFault | null {
     case 'shows_changing_units':
     case 'shows_more_units':
     case 'repeats_a_unit':
+    case 'has_unread_field':
       return null;
   }
 }

@@ -103,8 +103,8 @@ it.each([
   'unit fields that were not read are named in the log and in the attempt of %s, without values',
   async (_what, order, lookup) => {
     const worker = await answeredWith(200, order, 1, lookup);
-    expect(worker.counts()).toMatchObject({ fulfilled: 1 });
-    const line = await worker.logged('the answer has fields that were not read');
+    expect(worker.counts()).toMatchObject({ needs_review: 1 });
+    const line = await worker.logged('needs review');
     expect(line).toContain('security_code');
     expect(evidenceOf(worker)).toContain('security_code');
     expect(`${line} ${evidenceOf(worker)}`).not.toMatch(/AAAA|DDDD/);

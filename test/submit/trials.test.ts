@@ -103,6 +103,7 @@ describe('a product that was bought', () => {
     isAnswered: true,
     isAccepted: true,
     isProvenAbsent: false,
+    isUnread: false,
     trialOf: [],
     sentMono: 0,
     endedMono: 0,

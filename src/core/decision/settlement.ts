@@ -192,6 +192,8 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
   if (problem !== null) return needsReview(problem);
   // A word such as "processing" means that codes may still change: believable or not, they are not delivered yet.
   const isComplete = (verdict === null || verdict.kind === 'complete') && answer.statusClass !== 'pending';
+  // A code may be in a field that was not read: nothing is delivered that may be false.
+  if (isComplete && verdict !== null && unreadText(answer) !== null) return needsReview(unreadReason);
   if (isComplete) return { ...done, state: 'fulfilled' };
   if (!policy.canLookUp)
     return needsReview(
@@ -203,6 +205,9 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
   // A lookup may not show at once what was just accepted. Until the delay is over, its absence says nothing.
   return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...settlementDelayFromNow(input) };
 }
+
+const unreadReason =
+  'bought, but not delivered until `wholesale.wire` reads each field, or `wholesale.wire.ignored` names it';
 
 /** Why a person must look at the units, without any code; null when nobody must. */
 function problemOf(

@@ -34,7 +34,7 @@ export type ClearedBy =
 
 /** When one kind of evidence pauses a scope, and how that pause ends. */
 export interface EvidenceRule {
-  /** The outcomes that are this evidence; none for `order_absent`, which only lookups can show. */
+  /** The outcomes that are this evidence; none where the outcome alone does not show it. */
   readonly rows: readonly OutcomeRow[];
   readonly scope: 'product' | 'balance' | 'account';
   /** So many different entries in a row, with nothing between that clears them. */
@@ -97,6 +97,18 @@ export const evidenceRules = {
     endsBy: 'trial',
     firstMs: minute,
     maxMs: 60 * minute,
+  },
+  unread_fields: {
+    // Accepted orders whose units have fields that the mapping did not read.
+    rows: [],
+    scope: 'product',
+    // Each one is money for units that are not delivered.
+    entries: 1,
+    familyEntries: 2,
+    clearedBy: 'accepted',
+    endsBy: 'trial',
+    firstMs: 5 * minute,
+    maxMs: 240 * minute,
   },
   consecutive_rejections: {
     // Because of how a request is written, not because of what the order asks for.

@@ -23,6 +23,8 @@ export interface EndedCall {
   readonly isAnswered: boolean;
   /** It showed that the API has accepted the order. */
   readonly isAccepted: boolean;
+  /** It was accepted, and not delivered because of fields that were not read. */
+  readonly isUnread: boolean;
   /** It was the last of the lookups that prove that the order did not arrive. */
   readonly isProvenAbsent: boolean;
   /** The paused scopes whose trial order this was. */
@@ -85,6 +87,7 @@ export interface ScopeChanges {
 /** The reason that a call counts for, if any, and the scopes on which it counts. */
 function evidenceOf(call: EndedCall): EvidenceReason | null {
   if (call.isProvenAbsent) return 'order_absent';
+  if (call.isUnread) return 'unread_fields';
   if (call.purpose === 'lookup') return neverLeftRows.has(call.row) ? 'api_unreachable' : null;
   return evidenceReasons.find((reason) => evidenceRule(reason)?.rows.includes(call.row)) ?? null;
 }
@@ -159,7 +162,7 @@ function isPassedTrial(call: EndedCall, pause: JudgedPause): boolean {
 function isSign({ call, products }: JudgeInput, reason: EvidenceReason, scope: string): boolean {
   const { product, family } = call.scopes;
   if (product === null || (scope !== family && scope !== 'account') || neverLeftRows.has(call.row)) return true;
-  if (reason === 'answer_mismatch' || reason === 'unreadable_success') return true;
+  if (reason === 'answer_mismatch' || reason === 'unreadable_success' || reason === 'unread_fields') return true;
   if (reason === 'order_absent' && products.acceptedSince(scope, call.sentMono)) return false;
   return products.wasBought(product) || !products.boughtLately(scope, call.endedMono);
 }

@@ -1,7 +1,7 @@
 import { familyOf, type Family, type Operation } from '../../core/order/purchase.ts';
 import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
-import { endPause, readPause, recordPause } from './pauses.ts';
+import { endPause, readPause, readPauses, recordPause } from './pauses.ts';
 
 /*
  * Until one order of a family was fulfilled under the present connector, only two of its orders may be open: with a wrong
@@ -21,12 +21,11 @@ const seenName = 'connector_seen';
 const openEntries: readonly (readonly [index: string, where: string])[] = [
   ['entries_sending', "state = 'sending'"],
   ['entries_placed', "state = 'placed'"],
-  ['entries_unknown', "state = 'unknown' AND outcome_row = 'unreadable_success'"],
-  [
-    'entries_attention',
-    "state IN ('needs_review', 'held') AND state = 'needs_review' AND outcome_row IN ('accepted', 'answer_mismatch', 'unreadable_success')",
-  ],
+  ['entries_unknown', "state = 'unknown'"],
+  ['entries_attention', "state IN ('needs_review', 'held')"],
 ];
+/** The answers after which an order may have been bought, whatever later lookups say. */
+const boughtRows = "('accepted', 'answer_mismatch', 'unreadable_success')";
 
 /** The states of the orders that were sent and not delivered: they may have been bought. */
 const openOrders = (operations: string) =>
@@ -36,6 +35,8 @@ const openOrders = (operations: string) =>
     .join(' UNION ALL ')}) e
   WHERE ${operations}
     AND EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.id > :afterAttempt)
+    AND (state IN ('sending', 'placed')
+      OR EXISTS (SELECT 1 FROM attempts b WHERE b.entry_id = e.id AND b.id > :afterAttempt AND b.outcome IN ${boughtRows}))
   LIMIT ${openWhileUnproven}`);
 const openOf: Readonly<Record<Family, ReturnType<typeof openOrders>>> = {
   gift_card: openOrders("operation = 'gift_card_order'"),
@@ -50,10 +51,13 @@ function readConnector(database: Sqlite): { readonly connector: string; readonly
 }
 
 /** The connector of this run. */
-export function adoptConnector(database: Sqlite, connector: string): void {
+export function adoptConnector(database: Sqlite, connector: string, nowMs: number): void {
   inTransaction(database, () => {
     if (readConnector(database).connector === connector) return;
     writeMeta(database, seenName, `${connector} ${newestAttempt(database).get() ?? 0}`);
+    // The new mapping may read the fields that paused these.
+    for (const { scope, reason } of readPauses(database))
+      if (reason === 'unread_fields') endPause(database, scope, 'the mapping changed', nowMs);
   });
 }
 

@@ -128,8 +128,8 @@ export class Submission {
   }
 
   /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
-  async adoptConnector(connector: string): Promise<void> {
-    adoptConnector(this.#database, connector);
+  async adoptConnector(connector: string, nowMs: number): Promise<void> {
+    adoptConnector(this.#database, connector, nowMs);
   }
 
   /** Attempts that another run of the worker left open. */

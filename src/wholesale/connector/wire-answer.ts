@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Operation } from '../../core/order/purchase.ts';
 import { candidates, words } from './wire-parts.ts';
 
 const unitFields = z.enum([
@@ -16,7 +17,7 @@ const unitFields = z.enum([
   'apple_install_url',
 ]);
 /** A unit without one of these does not count as delivered. */
-const required = z.array(unitFields).default([]);
+const required = z.array(unitFields);
 
 /** Lists of what was ordered: their elements are no units, but each may have a list of units. */
 const positions = candidates('items lines order_items line_items positions');
@@ -41,7 +42,7 @@ const codes = z.strictObject({
   status: candidates('status state'),
   /** Types of a code that is announced but not delivered yet. */
   undelivered_types: words('pre_order preorder pending'),
-  required,
+  required: required.default([]),
   ignored,
 });
 
@@ -62,7 +63,8 @@ const esims = z.strictObject({
   ),
   expires_at: candidates('expires_at expiresAt'),
   status: candidates('status state'),
-  required,
+  /** Asked of the units of an eSIM order; the answer to a top-up or a cancel may only name its eSIM. */
+  required: required.default(['iccid', 'lpa']),
   ignored,
 });
 
@@ -90,3 +92,8 @@ export const answerWire = z.strictObject({
   esims: esims.prefault({}),
 });
 export type AnswerWire = z.output<typeof answerWire>;
+
+/** The mapping of an answer to this operation; of null, an order of another one. */
+export function answerWireFor(wire: AnswerWire, operation: Operation | null): AnswerWire {
+  return operation === 'esim_order' ? wire : { ...wire, esims: { ...wire.esims, required: [] } };
+}

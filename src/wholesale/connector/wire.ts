@@ -111,6 +111,8 @@ export const wireSchema = z.strictObject({
   lookup: lookup.prefault({}),
   answer: answerWire.prefault({}),
   catalogue: catalogueWire.prefault({}),
+  /** Fields of units that nobody needs, beside those that `answer` ignores: without them an order counts as read. */
+  ignored: z.array(z.string().min(1).max(64)).max(100).default([]),
 });
 
 export type Wire = z.output<typeof wireSchema>;
@@ -122,6 +124,13 @@ const readOnce = { jitless: true } as const;
 
 let defaultWire: Wire | undefined;
 
+function withIgnored(wire: Wire): Wire {
+  const { codes, esims } = wire.answer;
+  const add = (names: readonly string[]): string[] => [...new Set([...names, ...wire.ignored])];
+  const lists = { codes: { ...codes, ignored: add(codes.ignored) }, esims: { ...esims, ignored: add(esims.ignored) } };
+  return { ...wire, answer: { ...wire.answer, ...lists } };
+}
+
 /**
  * Reads `wholesale.wire` of a config; omitted parts get their defaults.
  * @throws OrderSyncError CONFIG_INVALID, naming every wrong place
@@ -129,7 +138,7 @@ let defaultWire: Wire | undefined;
 export function readWire(value: unknown): Wire {
   if (value === undefined || value === null) return (defaultWire ??= wireSchema.parse({}, readOnce));
   const parsed = wireSchema.safeParse(value, readOnce);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return withIgnored(parsed.data);
   const mistakes = z.prettifyError(parsed.error);
   throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire is not a wire mapping:\n${mistakes}`, {
     hint: 'run `order-sync wire` to see the mapping with all its names',

@@ -32,6 +32,7 @@ function call({ product = 'variant:a', family = 'family:gift_card', ...changes }
     isAnswered: true,
     isAccepted: changes.row === undefined && changes.isProvenAbsent !== true,
     isProvenAbsent: false,
+    isUnread: false,
     trialOf: [],
     sentMono: 0,
     endedMono: 0,

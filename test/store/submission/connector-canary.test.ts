@@ -16,7 +16,7 @@ async function boxOf(...lines: Partial<AcceptableLine>[]): Promise<Outbox> {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
   await box.accept(lines.map((each, index) => line({ orderId: `o${index}`, ...each })));
-  await box.store.submission.adoptConnector('first');
+  await box.store.submission.adoptConnector('first', 1);
   return box;
 }
 const several = (count: number, changes: Partial<AcceptableLine> = {}) => Array.from({ length: count }, () => changes);
@@ -45,7 +45,7 @@ describe('a connector under which nothing was delivered yet', () => {
     // The other family has its own two.
     expect(await sendsAll(box, placed)).toEqual(['esim_order', 'gift_card_order', 'gift_card_order']);
     await box.reopen();
-    await box.store.submission.adoptConnector('first');
+    await box.store.submission.adoptConnector('first', 1);
     expect(await next(box)).toBeNull();
     const shown = { scope: 'family:gift_card', reason: 'connector_unproven', openedBy: 'worker', probeAtMs: null };
     expect(await pausesOf(box)).toMatchObject([shown]);
@@ -86,7 +86,7 @@ describe('a connector under which nothing was delivered yet', () => {
     await box.store.submission.closeAttempt(close(lookup, fulfilled));
     expect(await pausesOf(box)).toMatchObject([{ scope: 'family:esim', reason: 'connector_unproven' }]);
     await box.reopen();
-    await box.store.submission.adoptConnector('first');
+    await box.store.submission.adoptConnector('first', 1);
     expect(await sendsAll(box, placed)).toEqual(several(4).map(() => 'gift_card_order'));
   });
 
@@ -156,12 +156,12 @@ describe('a connector under which nothing was delivered yet', () => {
     await sends(box, fulfilled);
     await sends(box, placed);
     await box.reopen();
-    await box.store.submission.adoptConnector('second');
+    await box.store.submission.adoptConnector('second', 1);
     await sends(box, placed);
     await sends(box, placed);
     expect(await next(box)).toBeNull();
     await box.reopen();
-    await box.store.submission.adoptConnector('first');
+    await box.store.submission.adoptConnector('first', 1);
     expect(await next(box)).not.toBeNull();
   });
 

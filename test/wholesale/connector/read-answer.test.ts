@@ -6,6 +6,7 @@ import { assert } from '../../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../../src/wholesale/connector/compare-order.ts';
 import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../../src/core/exact-json.ts';
 import { readAnswer, readLookup } from '../../../src/wholesale/connector/read-answer.ts';
+import { answerWireFor } from '../../../src/wholesale/connector/wire-answer.ts';
 import { readWire, wireSchema } from '../../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from '../api-calls.ts';
 
@@ -16,7 +17,7 @@ function objectOf(text: string): ExactJsonObject {
 }
 /** Parses the text itself: no number of a test becomes a float. */
 const read = (text: string, family: Family = 'gift_card', wire = readWire(undefined)): OrderAnswer =>
-  readAnswer(objectOf(text), family, wire.answer);
+  readAnswer(objectOf(text), family, answerWireFor(wire.answer, null));
 const codes = (text: string): unknown => read(text).units;
 const esims = (text: string): unknown => read(text, 'esim').units;
 
@@ -197,6 +198,16 @@ describe('delivered eSIMs', () => {
     expect(esims(text)).toEqual(units);
   });
 
+  it('of an order have an ICCID and an activation code, unless the mapping says otherwise', () => {
+    const units = (text: string, wire = readWire(undefined)) =>
+      readAnswer(objectOf(text), 'esim', answerWireFor(wire.answer, 'esim_order')).units.length;
+    const both = `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`;
+    const [iccidOnly, lpaOnly] = [`{"esims":[{"iccid":"${iccid}"}]}`, `{"esims":[{"lpa":"${lpa}"}]}`];
+    expect([units(both), units(iccidOnly), units(lpaOnly)]).toEqual([1, 0, 0]);
+    const lenient = readWire({ answer: { esims: { required: [] } } });
+    expect([units(iccidOnly, lenient), units(lpaOnly, lenient)]).toEqual([1, 1]);
+  });
+
   it.each([
     ['a placeholder ICCID', `{"esims":[{"iccid":"PENDING_B2508","lpa":"${lpa}"}]}`],
     ['an ICCID that is too short', '{"esims":[{"iccid":"894400000000"}]}'],
@@ -253,7 +264,7 @@ const mismatch = (operation: Operation, text: string): string | null => {
   const family = operation === 'gift_card_order' ? 'gift_card' : 'esim';
   return findMismatch(
     answer,
-    readAnswer(answer, family, readWire(undefined).answer),
+    readAnswer(answer, family, answerWireFor(readWire(undefined).answer, operation)),
     operation,
     expectation,
     readWire(undefined),

@@ -3,6 +3,7 @@ import { parseExactJson } from '../../../src/core/exact-json.ts';
 import { familyOf, type Operation } from '../../../src/core/order/purchase.ts';
 import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
 import { whyUnrecognised } from '../../../src/wholesale/connector/recognise-order.ts';
+import { answerWireFor } from '../../../src/wholesale/connector/wire-answer.ts';
 import { readWire } from '../../../src/wholesale/connector/wire.ts';
 import { iccid } from '../api-calls.ts';
 
@@ -10,7 +11,12 @@ const wire = readWire(undefined);
 
 function why(text: string, operation: Operation = 'gift_card_order'): string | null {
   const body = parseExactJson(text) ?? null;
-  return whyUnrecognised(body, readAnswer(body, familyOf(operation), wire.answer), operation, wire.answer);
+  return whyUnrecognised(
+    body,
+    readAnswer(body, familyOf(operation), answerWireFor(wire.answer, operation)),
+    operation,
+    wire.answer,
+  );
 }
 
 describe('a success in which an order is recognised', () => {
@@ -33,7 +39,7 @@ describe('a success in which an order is recognised', () => {
     ['esim_cancel', `{"iccid":"${iccid}","status":"cancelled"}`],
     ['esim_cancel', `{"esim":{"iccid":"${iccid}","state":"cancelled"}}`],
     ['esim_cancel', '{"status":"refunded"}'],
-    ['esim_order', `{"iccid":"${iccid}"}`],
+    ['esim_order', `{"iccid":"${iccid}","lpa":"LPA:1$smdp.example.com$M-1"}`],
   ] as const)('shows it for %s: %s', (operation, text) => {
     expect(why(text, operation)).toBeNull();
   });

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { withoutAnswer, type Outcome } from '../src/core/answers/outcome.ts';
 import { usualTries } from '../src/core/decision/settlement.ts';
 import { openStore } from '../src/store/store.ts';
+import { AccountCheck } from '../src/submit/account-check.ts';
 import { BudgetGate } from '../src/submit/budget-gate.ts';
 import { Dispatcher } from '../src/submit/dispatcher.ts';
 import { LookupCheck } from '../src/submit/lookup-check.ts';
@@ -64,6 +65,7 @@ async function bought(folder: string): Promise<number> {
       },
       gate: new BudgetGate(keys, limits, machine),
       lookups: new LookupCheck(store),
+      accounts: new AccountCheck(),
       pauses: new Pauses({ store, clock: machine, random, retryTimeScale: 1, logger }),
       clock: machine,
       random,

@@ -6,6 +6,7 @@ import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { AccountCheck } from '../../src/submit/account-check.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
@@ -49,6 +50,7 @@ export async function openSubmission(options: {
       wholesale,
       gate: new BudgetGate(['main'], limits, clock),
       lookups: new LookupCheck(store),
+      accounts: new AccountCheck(),
       pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
       clock,
       random: systemRandom,

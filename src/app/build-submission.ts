@@ -1,6 +1,7 @@
 import { usualTries } from '../core/decision/settlement.ts';
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/attempt.ts';
+import { AccountCheck } from '../submit/account-check.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
@@ -37,6 +38,7 @@ export async function buildSubmission(
     ...shared,
     gate: new BudgetGate(names, limits, clock),
     lookups: new LookupCheck(store),
+    accounts: new AccountCheck(),
     pauses: new Pauses({ ...shared, retryTimeScale }),
     policy: { ...usualTries, ...config.submit },
     keyValue: (name) => current.config.wholesale.keys.find((key) => key.name === name)?.value ?? null,

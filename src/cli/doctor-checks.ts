@@ -146,6 +146,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:
     'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock',
+  key_of_other_account: 'put a key of the account that the orders were bought from into wholesale.keys',
   account_not_allowed: askSupplier,
   api_disabled: askSupplier,
 };

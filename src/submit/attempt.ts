@@ -15,6 +15,7 @@ import { stepBetween, type ClockSample } from '../core/time/wall-clock.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
 import type { ClaimVerdict, OpenAttempt, ScopeFindings } from '../store/submission/attempt.ts';
 import type { Entry } from '../store/sqlite/rows.ts';
+import type { AccountCheck } from './account-check.ts';
 import { presentTime, type ApiClock } from './api-clock.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
@@ -27,6 +28,7 @@ import type { WholesalePort } from './wholesale-port.ts';
 export interface AttemptDeps extends CallDeps {
   readonly wholesale: WholesalePort;
   readonly lookups: LookupCheck;
+  readonly accounts: AccountCheck;
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: BudgetLimits;
@@ -103,7 +105,7 @@ export class Attempt {
       // If the found order is another one, that does not prove that lookups find what was bought.
       if (lookup.kind === 'found' && lookup.differs === undefined)
         await this.#record(signal, () => this.#deps.lookups.recordFound(attempt.entry.operation, this.#deps.wholesale));
-      const settlement = this.decideLookup(attempt, lookup);
+      const settlement = this.decideLookup(attempt, lookup, key.name);
       await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started, signal });
     }
   }
@@ -114,7 +116,7 @@ export class Attempt {
     return decideSubmission(facts, outcome, this.#policyFor(attempt), clock.wallMs(), random);
   }
 
-  decideLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
+  decideLookup(attempt: OpenAttempt, lookup: LookupOutcome, keyName: string | null = null): Settlement {
     const { clock, random } = this.#deps;
     const { notAfterMs } = attempt.entry;
     const nowMs = clock.wallMs();
@@ -124,7 +126,7 @@ export class Attempt {
       ...factsOf(attempt, clock),
       notAfterMs: notAfterMs === null ? null : notAfterMs + (nowMs - earliestMs),
     };
-    const settlement = decideLookup(facts, lookup, this.#policyFor(attempt), nowMs, random);
+    const settlement = decideLookup(facts, lookup, this.#policyFor(attempt, keyName), nowMs, random);
     const isSentNext = settlement.state === 'unknown' && settlement.nextStep === 'send';
     // And nothing is sent that may be late.
     if (!isSentNext || notAfterMs === null || latestMs < notAfterMs) return settlement;
@@ -153,14 +155,17 @@ export class Attempt {
     return this.#deps.wholesale.canLookUp(familyOf(operation));
   }
 
-  #policyFor(attempt: OpenAttempt): DecisionPolicy {
-    const { policy, lookups, wholesale, pauses } = this.#deps;
+  #policyFor(attempt: OpenAttempt, keyName: string | null = null): DecisionPolicy {
+    const { policy, lookups, wholesale, pauses, accounts } = this.#deps;
     const { operation } = attempt.entry;
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
     const scopes = scopesOf(attempt.entry);
     const isSuspect = scopes.product !== null && this.products.isSuspect(scopes.product);
-    const isPaused = isSuspect || pauses.holdsUp(scopes);
-    return { ...policy, canLookUp, lookupsProven: lookups.hasFound(operation, wholesale), isPaused };
+    // What was sent with a key that buys nothing any more is not sent again with it.
+    const isStopped = keyName !== null && !accounts.mayBuy(keyName);
+    const isPaused = isSuspect || isStopped || pauses.holdsUp(scopes);
+    const lookupsProven = attempt.mayBeOtherAccount !== true && lookups.hasFound(operation, wholesale);
+    return { ...policy, canLookUp, lookupsProven, isPaused };
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {

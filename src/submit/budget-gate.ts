@@ -65,7 +65,7 @@ export class BudgetGate {
   #limits: BudgetLimits;
   /** Keys that may be used, and those that were removed while slots of theirs are held. */
   #keys: readonly KeyBudget[];
-  #isPaused: (keyName: string) => boolean = () => false;
+  #isPaused: (keyName: string, kind: CallKind) => boolean = () => false;
   readonly #rateLimited = new Map<string, number>();
 
   constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Pick<Clock, 'monoMs'>) {
@@ -113,7 +113,7 @@ export class BudgetGate {
   }
 
   /** A paused key is not used, as if it had no slots. */
-  excludeKeys(isPaused: (keyName: string) => boolean): void {
+  excludeKeys(isPaused: (keyName: string, kind: CallKind) => boolean): void {
     this.#isPaused = isPaused;
   }
 
@@ -157,10 +157,15 @@ export class BudgetGate {
     return retired;
   }
 
+  /** The keys of the configuration. */
+  get keyNames(): readonly string[] {
+    return this.#keys.filter((key) => !key.retired).map((key) => key.name);
+  }
+
   /** The key to call with now, its slots taken; null when no key has any free. */
-  tryTake(kind: CallKind): string | null {
+  tryTake(kind: CallKind, except: readonly string[] = []): string | null {
     const now = this.#clock.monoMs();
-    const key = this.#usable(now, kind)[0];
+    const key = this.#usable(now, kind).find(({ name }) => !except.includes(name));
     if (key === undefined) return null;
     key.requests.take(now);
     key.lastCallAtMs = now;
@@ -186,7 +191,7 @@ export class BudgetGate {
       .filter(
         (key) =>
           !key.retired &&
-          !this.#isPaused(key.name) &&
+          !this.#isPaused(key.name, kind) &&
           this.#notBeforeMs(key, kind, now) <= now &&
           this.#freeFor(key, kind, now) > 0,
       )
@@ -215,7 +220,7 @@ export class BudgetGate {
   readyAtMs(kind: CallKind): number {
     const now = this.#clock.monoMs();
     const times = this.#keys
-      .filter((key) => !key.retired && !this.#isPaused(key.name))
+      .filter((key) => !key.retired && !this.#isPaused(key.name, kind))
       .map((key) => {
         const free =
           kind === 'spend'
@@ -289,7 +294,7 @@ export class BudgetGate {
       .filter((key) => !key.retired)
       .map((key) => ({
         keyName: key.name,
-        isPaused: this.#isPaused(key.name),
+        isPaused: this.#isPaused(key.name, 'spend'),
         orders: limitUsage(key.orders),
         requests: limitUsage(key.requests),
         backOffMs: Math.max(0, key.blockedUntilMs - now),
@@ -303,7 +308,7 @@ export class BudgetGate {
     const inMs = this.readyAtMs(kind) - this.#clock.monoMs();
     if (Number.isFinite(inMs)) return inMs;
     // That depends on calls in flight: their slots are free one window after the answer.
-    return this.#keys.some((key) => !key.retired && !this.#isPaused(key.name)) ? this.#limits.windowMs : inMs;
+    return this.#keys.some((key) => !key.retired && !this.#isPaused(key.name, kind)) ? this.#limits.windowMs : inMs;
   }
 
   #find(keyName: string): KeyBudget {

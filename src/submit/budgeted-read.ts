@@ -42,8 +42,12 @@ function callKey(deps: Pick<CallDeps, 'keyValue'>, name: string | null): CallKey
 }
 
 /** Takes a slot for a call of this kind; null when no key has one. */
-export function takeKey(deps: Pick<CallDeps, 'gate' | 'keyValue'>, kind: CallKind): CallKey | null {
-  return callKey(deps, deps.gate.tryTake(kind));
+export function takeKey(
+  deps: Pick<CallDeps, 'gate' | 'keyValue'>,
+  kind: CallKind,
+  except: readonly string[] = [],
+): CallKey | null {
+  return callKey(deps, deps.gate.tryTake(kind, except));
 }
 
 /**
@@ -148,17 +152,19 @@ export function budgetedProbe(
   );
 }
 
-/** Looks up an order by its reference, without an attempt of its own. */
+/** Looks up an order by its reference, without an attempt of its own. @param keyName as of `budgetedProbe` */
 export function budgetedLookup(
   deps: CallDeps & { readonly wholesale: Pick<WholesalePort, 'lookUp'> },
   { family, reference }: { readonly family: Family; readonly reference: string },
   signal: AbortSignal,
+  keyName?: string,
 ): Promise<BudgetedAnswer<LookupOutcome> | null> {
   const question = { family, key: reference, expectReference: reference, signal };
-  return budgetedRead(deps, {
-    call: (keyValue) => deps.wholesale.lookUp({ ...question, keyValue }),
-    outcomeOf: (lookup) => (lookup.kind === 'failed' ? lookup.outcome : null),
-  });
+  const read = {
+    call: (keyValue: string) => deps.wholesale.lookUp({ ...question, keyValue }),
+    outcomeOf: (lookup: LookupOutcome) => (lookup.kind === 'failed' ? lookup.outcome : null),
+  };
+  return budgetedRead(deps, read, keyName === undefined ? undefined : () => deps.gate.takeForProbe(keyName));
 }
 
 /** How often a slot is tried to get while the budget is used up. */

@@ -76,7 +76,9 @@ export class Dispatcher {
     // Only for concurrency. The gate says when a call may start; a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
-    deps.gate.excludeKeys((keyName) => deps.pauses.isKeyPaused(keyName));
+    deps.gate.excludeKeys(
+      (keyName, kind) => deps.pauses.isKeyPaused(keyName) || (kind === 'spend' && !deps.accounts.mayBuy(keyName)),
+    );
   }
 
   /** Rejects when the worker must stop, because it could not record what it does. */
@@ -156,15 +158,17 @@ export class Dispatcher {
   }
 
   async #round(): Promise<number> {
-    const { clock, store, pauses, limits } = this.#deps;
+    const { clock, store, pauses, limits, accounts } = this.#deps;
     await this.#endOverdue();
     // A claim can pause a family, too, until its first order was delivered.
     await pauses.refresh();
+    await accounts.refresh(this.#deps);
     pauses.remind();
     if (pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
     if (!pauses.isAccountPaused()) {
       this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
       this.#runInBackground('older copy check', () => this.#checkForOlderCopy());
+      this.#runInBackground('account check', () => this.#checkAccounts());
     }
     while (!this.#loop.signal.aborted && (await this.#takeOne())) {
       /* as long as there is work and budget */
@@ -214,14 +218,25 @@ export class Dispatcher {
   }
 
   async #take(step: AttemptClaim['step']): Promise<boolean> {
+    const tried: string[] = [];
+    for (;;) {
+      // No await between this and the claim: a reload that gives the key's value another name must find the slot on disk.
+      const key = takeKey(this.#deps, step === 'send' ? 'spend' : 'read', tried);
+      if (key === null) return false;
+      if (await this.#takeWith(key, step)) return true;
+      // Another key may have to look up what it sent.
+      if (!this.#deps.accounts.mayDiffer) return false;
+      tried.push(key.name);
+    }
+  }
+
+  async #takeWith(key: CallKey, step: AttemptClaim['step']): Promise<boolean> {
     const { gate, store, clock, pauses, wholesale } = this.#deps;
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
-    // No await between this and the claim: a reload that gives the key's value another name must find the slot on disk.
-    const key = takeKey(this.#deps, kind);
-    if (key === null) return false;
     const opened = store.submission.openAttempt({
       step,
       keyName: key.name,
+      keyValue: key.value,
       incarnationId: this.#options.incarnationId,
       nowMs: clock.wallMs(),
       latestMs: presentTime(this.#deps).latestMs,
@@ -291,6 +306,10 @@ export class Dispatcher {
         this.#backgroundTasks.delete(done);
       });
     this.#backgroundTasks.add(done);
+  }
+
+  async #checkAccounts(): Promise<void> {
+    if (await this.#deps.accounts.ask(this.#deps, this.#abort.signal)) this.#loop.notify();
   }
 
   async #checkForOlderCopy(): Promise<void> {

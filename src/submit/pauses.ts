@@ -6,6 +6,7 @@ import { evidenceRule } from '../core/scopes/evidence.ts';
 import { judgeCall, trialDelayMs, type EndedCall, type JudgeInput } from '../core/scopes/judge-call.ts';
 import { keyScope, scopeFrom, type EntryScopes } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
+import { keyOfOtherAccount } from '../store/submission/account-keys.ts';
 import type { Pause } from '../store/submission/pauses.ts';
 import type { ScopeChange, ScopeFindings } from '../store/submission/attempt.ts';
 
@@ -105,7 +106,9 @@ export class Pauses {
   }
 
   isKeyPaused(keyName: string): boolean {
-    return this.#find(keyScope(keyName)) !== undefined;
+    const pause = this.#find(keyScope(keyName));
+    // A key of another account looks up what was sent with it; whether it buys says `AccountCheck`.
+    return pause !== undefined && pause.reason !== keyOfOtherAccount;
   }
 
   /** Whether entries of these scopes are not sent now. A paused balance may have charged them already. */

@@ -1,8 +1,10 @@
 import { olderCopyPause } from '../core/decision/after-loss.ts';
 import type { ResultOf } from '../core/operator/operator-command.ts';
 import type { Probe, ProbeQuestion } from '../core/scopes/probe.ts';
-import { scopeFrom } from '../core/scopes/scope.ts';
+import { keyScope, scopeFrom } from '../core/scopes/scope.ts';
+import { keyOfOtherAccount } from '../store/submission/account-keys.ts';
 import type { Pause } from '../store/submission/pauses.ts';
+import type { AttemptDeps } from './attempt.ts';
 import { budgetedProbe, readWhenFree, type ProbeDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
@@ -51,11 +53,11 @@ type KeyCheck = ResultOf<'api'>['keys'][number];
 
 /**
  * Asks the API with each key whether it answers and accepts the key: one small read on the budget, two where the first cannot
- * tell. Spends no money, and never throws because of an answer.
+ * tell, and one more with a key that was never used (see `AccountCheck`). Spends no money, and never throws because of an answer.
  * @param asked.withinMs how long slots are waited for in all
  */
 export async function checkApi(
-  deps: ProbeDeps,
+  deps: AttemptDeps,
   asked: { keys: readonly string[]; withinMs: number; signal: AbortSignal },
 ): Promise<readonly KeyCheck[]> {
   const { store, clock } = deps;
@@ -77,5 +79,12 @@ export async function checkApi(
         : { key, verdict: probe.verdict, outcome: probe.outcome.row, message: probe.outcome.message },
     );
   }
-  return checks;
+  await deps.lookups.refresh();
+  await deps.pauses.refresh();
+  await deps.accounts.refresh(deps);
+  await deps.accounts.ask(deps, asked.signal);
+  return checks.map((check) => {
+    const other = deps.pauses.all.find((it) => it.scope === keyScope(check.key) && it.reason === keyOfOtherAccount);
+    return other === undefined ? check : { ...check, verdict: 'closed', outcome: other.reason, message: other.message };
+  });
 }

@@ -3,6 +3,7 @@ import type { SeededRandom } from './seeded-random.ts';
 /** An order that the API has charged. */
 export interface SimOrder {
   readonly number: string;
+  readonly account: 'own' | 'other';
   readonly reference: string;
   readonly operation: 'gift_card_order' | 'esim_order' | 'esim_topup';
   readonly family: 'gift_card' | 'esim';
@@ -46,7 +47,13 @@ export class ApiLedger {
   }
 
   find(key: string): SimOrder | undefined {
-    return this.#byReference.get(key) ?? this.orders.find((order) => order.number === key);
+    return this.findIn('own', key) ?? this.findIn('other', key);
+  }
+
+  /** What a lookup with a key of the account finds. */
+  findIn(account: SimOrder['account'], key: string): SimOrder | undefined {
+    const found = this.#byReference.get(`${account} ${key}`);
+    return found ?? this.orders.find((order) => order.number === key && order.account === account);
   }
 
   add(order: NewOrder): SimOrder {
@@ -61,7 +68,7 @@ export class ApiLedger {
           );
     const sold: SimOrder = { ...order, number, units, shownAsRefunded: false };
     this.orders.push(sold);
-    this.#byReference.set(sold.reference, sold);
+    this.#byReference.set(`${sold.account} ${sold.reference}`, sold);
     if (order.operation === 'esim_order') {
       for (const iccid of units) {
         this.esims.set(iccid, {

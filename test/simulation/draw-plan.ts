@@ -290,6 +290,13 @@ function withAimedCrash(random: SeededRandom, plan: RunPlan): RunPlan {
   return { ...plan, crashes: random.chance(0.5) ? [aimed] : [...plan.crashes, aimed] };
 }
 
+/** The second key can be one of another account. */
+function withOtherAccount(random: SeededRandom, plan: RunPlan): RunPlan {
+  const foreign = plan.account.authorizations[1];
+  if (foreign === undefined || plan.lostDiskAtMs !== null || !random.chance(0.4)) return plan;
+  return { ...plan, account: { ...plan.account, foreign } };
+}
+
 /** Draws the run of a seed. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -378,5 +385,5 @@ export function drawPlan(seed: number): RunPlan {
   const isTroubled = ofTroubles.chance(0.2) && scarcer.lostDiskAtMs === null;
   const troubled = isTroubled ? withTroubles(ofTroubles, scarcer) : scarcer;
   const taken = withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
-  return withSinks(new SeededRandom(seed ^ 0x2127599b), taken);
+  return withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), withSinks(new SeededRandom(seed ^ 0x2127599b), taken));
 }

@@ -262,4 +262,31 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
     file: 'app/clock-follower.ts',
     changes: [['behindMs >= smallestStepMs ? -behindMs : 0', '0']],
   },
+  {
+    name: 'an open order is looked up with a key of any account',
+    file: 'store/submission/account-keys.ts',
+    changes: [
+      ['AND a.key_fingerprint <> :fingerprint AND NOT (', 'AND 0 AND a.key_fingerprint <> :fingerprint AND NOT ('],
+    ],
+  },
+  {
+    name: 'an open order is sent again with a key of any account',
+    file: 'store/submission/next-to-send.ts',
+    changes: [['if (otherSender === 1 && !isStopped) continue;', '']],
+  },
+  {
+    name: 'what a key of another account sent stays open',
+    file: 'store/submission/next-to-send.ts',
+    changes: [
+      [
+        "const isStopped = otherSender === 1 && paused.all.has(keyScope(row.key_name ?? ''));",
+        'const isStopped = false;',
+      ],
+    ],
+  },
+  {
+    name: 'a key of another account does not look up what was sent with it',
+    file: 'submit/pauses.ts',
+    changes: [['return pause !== undefined && pause.reason !== keyOfOtherAccount;', 'return pause !== undefined;']],
+  },
 ];

@@ -8,6 +8,9 @@ const portCalls = [
   'store.intake.acceptBatch',
   'store.operator.actOnEntry',
   'store.beginIncarnation',
+  'store.submission.accountKeys.prove',
+  'store.submission.accountKeys.statesOf',
+  'store.submission.budget.adoptKeys',
   'store.submission.closeAttempt',
   'store.results.closeDelivery',
   'store.submission.pauses.end',
@@ -31,7 +34,7 @@ const portCalls = [
 
 /** Calls that few runs make; only a very long run must crash at all of them. `store.submission.budget.recordBackOff` is rarer still. */
 const rare =
-  /^store\.(operator\.\w+|submission\.pauses\.\w+|submission\.expireOverdue|results\.failDelivery|submission\.budget\.recordBackOff) /;
+  /^store\.(operator\.\w+|submission\.pauses\.\w+|submission\.accountKeys\.prove|submission\.expireOverdue|results\.failDelivery|submission\.budget\.recordBackOff) /;
 
 /** Every port call of the intake. */
 const intakeCalls = [

@@ -37,6 +37,8 @@ export interface AccountPlan {
   readonly depositAtMs: number;
   readonly denials: readonly Denial[];
   readonly authorizations: readonly string[];
+  /** The one of these that is of another account, which knows nothing of this one's orders; absent: all are of one. */
+  readonly foreign?: string;
   /** eSIMs whose state cannot be checked during a span. */
   readonly unchecked: ReadonlyMap<string, Span>;
 }
@@ -56,6 +58,11 @@ export class SimAccount {
   constructor(plan: AccountPlan) {
     this.#plan = plan;
     for (const [currency, cents] of Object.entries(plan.balances)) this.#balances.set(currency, cents);
+  }
+
+  /** The account of a call, by its key. */
+  accountOf(call: ApiCall): 'own' | 'other' {
+    return call.authorization === this.#plan.foreign ? 'other' : 'own';
   }
 
   denialOf(call: ApiCall, nowMs: number): ApiAnswer | null {

@@ -67,10 +67,11 @@ export class SimApi {
     if (method === 'GET') {
       if (path === '/products')
         return { status: 200, headers: {}, body: this.#troubles.catalogueIsLarge ? largeCatalogue : '{"products":[]}' };
+      const account = this.#account.accountOf(call);
       const esim = idOf(path, '/esim/orders/');
-      if (esim !== null) return this.#lookUp(esim, 'esim');
+      if (esim !== null) return this.#lookUp(account, esim, 'esim');
       const giftCard = idOf(path, '/orders/');
-      if (giftCard !== null) return this.#lookUp(giftCard, 'gift_card');
+      if (giftCard !== null) return this.#lookUp(account, giftCard, 'gift_card');
       return errorAnswer(404, 'not_found', 'no such resource');
     }
     const cancelled = idOf(path, '/esim/esims/', '/cancel');
@@ -78,8 +79,8 @@ export class SimApi {
     return this.#buy(call);
   }
 
-  #lookUp(key: string, family: 'gift_card' | 'esim'): ApiAnswer {
-    const order = this.ledger.find(key);
+  #lookUp(account: SimOrder['account'], key: string, family: 'gift_card' | 'esim'): ApiAnswer {
+    const order = this.ledger.findIn(account, key);
     const visible =
       order !== undefined && order.family === family && this.#nowMs() >= order.atMs + this.#readings.lookupLagMs;
     if (!visible) return errorAnswer(404, 'not_found', 'No order with that reference.');
@@ -96,9 +97,10 @@ export class SimApi {
     const body: unknown = JSON.parse(call.body ?? '{}');
     const asked = readPurchase(call.path, body);
     if (asked === null) return errorAnswer(422, 'invalid_request', 'A field is missing.');
-    const remembered = this.#refused.get(asked.reference);
+    const account = this.#account.accountOf(call);
+    const remembered = this.#refused.get(`${account} ${asked.reference}`);
     if (remembered !== undefined) return remembered;
-    const known = this.ledger.find(asked.reference);
+    const known = this.ledger.findIn(account, asked.reference);
     if (known !== undefined && known.family !== asked.family)
       return errorAnswer(409, 'reference_in_use', 'The reference belongs to an order of the other family.');
     if (known !== undefined && this.#readings.replay === 'first') return this.#answerFor(known);
@@ -109,14 +111,14 @@ export class SimApi {
       const answer = errorAnswer(refusal.status, refusal.code, refusal.message);
       // Balance and stock change, so their refusals do not stay with the reference.
       if (this.#readings.refusalsStick && !isTemporary && known === undefined)
-        this.#refused.set(asked.reference, answer);
+        this.#refused.set(`${account} ${asked.reference}`, answer);
       return answer;
     }
     if (known !== undefined) return this.#answerFor(known);
-    return this.#answerFor(this.#sell(asked, esim, call.body ?? ''));
+    return this.#answerFor(this.#sell(asked, esim, account, call.body ?? ''));
   }
 
-  #sell(asked: Purchase, esim: SimEsim | null, body: string): SimOrder {
+  #sell(asked: Purchase, esim: SimEsim | null, account: SimOrder['account'], body: string): SimOrder {
     const { readings, random } = { readings: this.#readings, random: this.#random };
     const cost = this.#account.charge(asked, this.#nowMs());
     const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
@@ -131,6 +133,7 @@ export class SimApi {
     if (state === 'refunded') this.#account.refund(asked.currency, cost);
     const order = this.ledger.add({
       ...asked,
+      account,
       body,
       cost,
       state,

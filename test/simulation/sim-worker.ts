@@ -11,6 +11,7 @@ import type { Sink } from '../../src/results/delivery-loop.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/accept-batch.ts';
 import type { Store } from '../../src/store/store.ts';
+import { AccountCheck } from '../../src/submit/account-check.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
@@ -130,6 +131,8 @@ export class SimWorker {
       ...usualTries,
       retryTimeScale: 1,
     };
+    const keys = Object.entries(settings.keys).map(([name, value]) => ({ name, value }));
+    await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
     const gate = new BudgetGate(Object.keys(settings.keys), settings.limits, clock);
     const dispatcher = new Dispatcher(
       {
@@ -137,6 +140,7 @@ export class SimWorker {
         wholesale,
         gate,
         lookups: new LookupCheck(store),
+        accounts: new AccountCheck(),
         pauses: new Pauses({ store, clock, random: random.next, retryTimeScale: 1, logger }),
         clock,
         random: random.next,

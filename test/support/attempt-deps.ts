@@ -4,6 +4,7 @@ import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptDeps } from '../../src/submit/attempt.ts';
+import { AccountCheck } from '../../src/submit/account-check.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
@@ -29,6 +30,7 @@ export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): At
     },
     gate: new BudgetGate(['main'], limits, clock),
     lookups: new LookupCheck(store),
+    accounts: new AccountCheck(),
     pauses: new Pauses({ store, clock, random, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
     clock,
     random,

@@ -10,6 +10,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts
 import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { AccountCheck } from '../../src/submit/account-check.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import type { BudgetLimits } from '../../src/submit/settings.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
@@ -120,6 +121,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         wholesale,
         gate,
         lookups: new LookupCheck(store),
+        accounts: new AccountCheck(),
         pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale, logger }),
         clock,
         random: systemRandom,

@@ -61,6 +61,7 @@ export const attentionReasons = {
   paused_by_person: itsScope`resume it with ${'resume'}`,
   connector_unproven: itsScope`compare \`wire\` with the answers in ${'show'}; if the mapping is right, ${'resume'}`,
   api_unreachable: itsScope`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
+  key_of_other_account: itsScope`configure a key of the account that the orders were bought from; if the account of this key is right from now on, ${'resume'}`,
   paused: itsScope`repair its cause: the worker tries again by itself, or at once after ${'resume'}`,
   sink_paused: holding(
     'the results for this sink; nothing else',

@@ -14,6 +14,8 @@ export interface RenderedRequest {
 export interface AttemptClaim {
   readonly step: 'send' | 'lookup';
   readonly keyName: string;
+  /** The value of the key. Absent: nobody asks which account it is of. */
+  readonly keyValue?: string;
   readonly incarnationId: number;
   readonly nowMs: number;
   /** The latest time that it may be now: nothing is sent whose deadline may have passed. Default: `nowMs`. */
@@ -62,6 +64,8 @@ export interface OpenAttempt {
   readonly originReference: string | null;
   /** The reference of the entry's replacement, where that is what is looked up. */
   readonly successorReference: string | null;
+  /** The key may be of another account than the one that sent the entry: "not found" proves nothing. */
+  readonly mayBeOtherAccount?: boolean;
   /** The paused scopes whose trial order this is. */
   readonly trialOf: readonly string[];
 }

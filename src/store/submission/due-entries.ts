@@ -1,5 +1,6 @@
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
+import { otherSender } from './account-keys.ts';
 import type { AttemptClaim } from './attempt.ts';
 import { lanesOf, readLane, type Lane, type QueueState } from './lanes.ts';
 
@@ -76,13 +77,14 @@ const selectHeads = {
 };
 /** The lanes of the calls under way. */
 export const selectSendingLanes = columnOf<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'");
-const lookUpUnknown = statementOf<{ nowMs: number }, EntryRow>(
+const lookUpUnknown = statementOf<{ nowMs: number; fingerprint: string | null }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
-   AND ${hasNoOpenCall} ORDER BY e.outcome_unknown DESC, e.due_at_ms, e.id LIMIT 1`,
+   AND ${hasNoOpenCall} AND coalesce(${otherSender}, 0) = 0
+   ORDER BY e.outcome_unknown DESC, e.due_at_ms, e.id LIMIT 1`,
 );
-const lookUpPlaced = statementOf<{ nowMs: number }, EntryRow>(
+const lookUpPlaced = statementOf<{ nowMs: number; fingerprint: string | null }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
-   ORDER BY e.due_at_ms, e.id LIMIT 1`,
+   AND coalesce(${otherSender}, 0) = 0 ORDER BY e.due_at_ms, e.id LIMIT 1`,
 );
 const findPendingDue = columnOf<{ nowMs: number }, number>(
   `SELECT 1 FROM entries WHERE state = 'pending' AND due_at_ms <= :nowMs LIMIT 1`,
@@ -119,8 +121,10 @@ export const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
 );
 
 /** The entry that is looked up next; null: none is due. */
-export function findToLookUp(database: Sqlite, nowMs: number): EntryRow | null {
-  return lookUpUnknown(database).get({ nowMs }) ?? lookUpPlaced(database).get({ nowMs }) ?? null;
+export function findToLookUp(database: Sqlite, nowMs: number, fingerprint: string | null): EntryRow | null {
+  return (
+    lookUpUnknown(database).get({ nowMs, fingerprint }) ?? lookUpPlaced(database).get({ nowMs, fingerprint }) ?? null
+  );
 }
 
 const turnsBetweenLast = 10;

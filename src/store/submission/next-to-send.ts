@@ -1,10 +1,11 @@
 import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
-import { productScope, scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
+import { keyScope, productScope, scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { entryOf, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveSent } from './after-loss.ts';
+import { keyOfOtherAccount, otherSenderOf } from './account-keys.ts';
 import type { AttemptClaim } from './attempt.ts';
 import { connectorUnproven, mayOpenOrder } from './connector-canary.ts';
 import { selectSendingLanes, selectToSendAgain, type DueEntries } from './due-entries.ts';
@@ -41,8 +42,10 @@ const findCost = columnOf<[string, string], number>(
 );
 
 /** Paused scopes that hold nothing up in this claim: a trial is due, or the canary counts the open orders itself. */
-export function notHeldUp(database: Sqlite, { trials }: AttemptClaim): readonly string[] {
-  const counted = readPauses(database).filter(({ reason }) => reason === connectorUnproven);
+export function notHeldUp(database: Sqlite, { trials, step }: AttemptClaim): readonly string[] {
+  // A key of another account looks up what was sent with it.
+  const own = step === 'lookup' ? keyOfOtherAccount : connectorUnproven;
+  const counted = readPauses(database).filter(({ reason }) => reason === connectorUnproven || reason === own);
   return [...trials, ...counted.map(({ scope }) => scope)];
 }
 
@@ -73,6 +76,8 @@ interface Search {
   readonly due: DueEntries;
   readonly claim: AttemptClaim;
   readonly paused: PausedScopes;
+  /** The fingerprint of the key that it is sent with. */
+  readonly fingerprint: string | null;
 }
 
 /**
@@ -102,15 +107,24 @@ export function findNextToSend(search: Search): EntryRow | null {
   return null;
 }
 
+const senderGone =
+  'the key that sent it is gone or buys nothing any more, and nobody knows whether the present one is of the same account: there it could be bought a second time';
+
 /** The next entry of unknown outcome whose reference may be sent again; the others are looked up or flagged for review. */
 function nextToSendAgain(search: Search): EntryRow | null {
-  const { outbox, claim, paused } = search;
+  const { outbox, claim, paused, fingerprint } = search;
   const { nowMs } = claim;
   for (const row of selectToSendAgain(outbox.database).all({ nowMs })) {
-    const isPaused = isSendPaused(scopesOf(row), paused);
+    const otherSender = otherSenderOf(outbox.database, row.id, fingerprint);
+    // Its key buys nothing any more: once it is proven absent there, any other key may send it.
+    const isStopped = otherSender === 1 && paused.all.has(keyScope(row.key_name ?? ''));
+    if (otherSender === 1 && !isStopped) continue;
+    const isPaused = isStopped || isSendPaused(scopesOf(row), paused);
     const verdict = claim.judgeResend(entryOf(outbox, row), originOf(outbox.database, row), isPaused);
-    if (verdict.step === 'send' && !isHeldByShop(search, row)) return row;
-    if (verdict.step === 'lookup') lookUpNext(outbox.database, row, nowMs);
+    if (otherSender !== null && (otherSender === 0 || verdict.step === 'wait'))
+      flagForReview(outbox, row, senderGone, nowMs);
+    else if (verdict.step === 'send' && !isHeldByShop(search, row)) return row;
+    else if (verdict.step === 'lookup') lookUpNext(outbox.database, row, nowMs);
     else if (verdict.step === 'review') flagForReview(outbox, row, verdict.reason, nowMs);
   }
   return null;

@@ -1,6 +1,7 @@
 import { scopeFrom, type EntryScopes } from '../../core/scopes/scope.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import { columnOf, inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { acceptAccountOf, keyOfOtherAccount } from './account-keys.ts';
 import type { Lane } from './lanes.ts';
 
 export interface Pause {
@@ -141,6 +142,7 @@ export function pauseByPerson(
 
 /** Ends any pause, and forgets all evidence: the next failure must not pause the scope again, whatever is mended now. */
 export function endPauseByPerson(database: Sqlite, scope: string): boolean {
+  if (readPause(database, scope)?.reason === keyOfOtherAccount) acceptAccountOf(database, scope);
   if (remove(database).run(scope).changes !== 1) return false;
   forgetAllEvidence(database).run(scope);
   return true;

@@ -1,11 +1,13 @@
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { operations, type Operation, type Purchase } from '../../core/order/purchase.ts';
+import { keyFingerprint } from '../../core/order/reference.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-loss.ts';
+import { AccountKeys, otherSenderOf, proveFirstKey } from './account-keys.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './attempt.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
@@ -23,9 +25,9 @@ import { restartDelays } from './settlement-delays.ts';
 type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & { readonly entryId: number };
 
 const insertAttempt = statementOf<Record<string, unknown>, never>(
-  `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
+  `INSERT INTO attempts (entry_id, number, purpose, key_name, key_fingerprint, incarnation_id, opened_at_ms)
    VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = :entryId), :purpose, :keyName,
-           :incarnationId, :nowMs)`,
+           :fingerprint, :incarnationId, :nowMs)`,
 );
 const updateSending = statementOf<Record<string, unknown>, never>(
   `UPDATE entries SET state = 'sending', key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
@@ -60,6 +62,7 @@ export class Submission {
   readonly budget: Budget;
   readonly pauses: Pauses;
   readonly lookups: LookupProofs;
+  readonly accountKeys: AccountKeys;
   readonly #outbox: Outbox;
   readonly #database: Sqlite;
   readonly #due: DueEntries;
@@ -71,6 +74,7 @@ export class Submission {
     this.budget = new Budget(outbox);
     this.pauses = new Pauses(database);
     this.lookups = new LookupProofs(database);
+    this.accountKeys = new AccountKeys(outbox);
     this.#due = new DueEntries(database);
   }
 
@@ -86,7 +90,9 @@ export class Submission {
     const paused = readPausedScopes(database, notHeldUp(database, claim));
     if (paused.account || paused.keys.includes(keyName)) return null;
     const isSend = claim.step === 'send';
-    const row = isSend ? findNextToSend({ outbox, due: this.#due, claim, paused }) : findToLookUp(database, nowMs);
+    const fingerprint = claim.keyValue === undefined ? null : keyFingerprint(outbox.namespace, claim.keyValue);
+    const search = { outbox, due: this.#due, claim, paused, fingerprint };
+    const row = isSend ? findNextToSend(search) : findToLookUp(database, nowMs, fingerprint);
     if (row === null) return null;
     const entry = entryOf(outbox, row);
     const request = isSend ? requestOf(row, entry, claim) : null;
@@ -95,8 +101,16 @@ export class Submission {
       flagForReview(outbox, row, `its request could not be rendered: ${request.message}`, nowMs);
       return null;
     }
+    const mayBeOtherAccount = !isSend && otherSenderOf(database, row.id, fingerprint) !== null;
     const purpose = isSend ? 'submit' : 'lookup';
-    const inserted = insertAttempt(database).run({ entryId: row.id, purpose, keyName, incarnationId, nowMs });
+    const inserted = insertAttempt(database).run({
+      entryId: row.id,
+      purpose,
+      keyName,
+      fingerprint,
+      incarnationId,
+      nowMs,
+    });
     const attemptId = Number(inserted.lastInsertRowid);
     if (request !== null) startSending(database, row, request, claim);
     takeSlotsOfAttempt(database, attemptId, claim);
@@ -109,6 +123,7 @@ export class Submission {
       request,
       originReference: originOf(database, row),
       successorReference: entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null,
+      mayBeOtherAccount,
       trialOf: trialOf(row, claim),
     };
   }
@@ -256,6 +271,7 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boo
     sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.openedAtMs, nowMs) : null,
   });
   if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
+  if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
   if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);
   return { pausesChanged };
 }

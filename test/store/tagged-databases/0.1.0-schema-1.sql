@@ -252,6 +252,8 @@ CREATE TABLE attempts (
   number         INTEGER NOT NULL,
   purpose        TEXT NOT NULL CHECK (purpose IN ('submit', 'lookup')),
   key_name       TEXT NOT NULL,
+  -- Of the value that the key had: what is open is looked up with a key of the same account.
+  key_fingerprint TEXT,
   incarnation_id INTEGER NOT NULL REFERENCES incarnations (id),
   opened_at_ms   INTEGER NOT NULL,
   closed_at_ms   INTEGER,
@@ -285,6 +287,9 @@ CREATE TABLE wholesale_keys (
   rate_limited_at_ms   INTEGER,
   -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
   used_elsewhere_since_ms INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE account_keys (
+  fingerprint TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE pauses (
   scope       TEXT PRIMARY KEY,
@@ -392,11 +397,11 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', 'ee9d35e132c4a7509ed0ad16262e7a23e74e64fef2268a917a4fba9bc6db674e');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', 'da3fbe8daf89f5ab79e1db1d522c6e7bd0676ced13a26c6c8ce4222bc5c570d2');
 INSERT INTO schema_files VALUES ('views/outbox.sql', 'a5cbb7c5aeadd38201f5b3f6276b6b53d25130153ee9ae6946a56afa28aeb9b6');
-INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '5978498e51003178c93c62899c0732d0e551e7cd9b4d04b357ba824527780ec0');
+INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '43447a9964623bb723a6ede6bcdc51a11d5d6398af8adb54f5d96c19d2ff8fd8');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
-INSERT INTO meta VALUES ('database_id', '05cf8ca88fbab1962bf94d3d52b319bf');
+INSERT INTO meta VALUES ('database_id', '8c77dd248b0ba66d3b631f64b6bf0c0d');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
 INSERT INTO incarnations VALUES (1, 'boot', '0', 1, NULL);
@@ -470,14 +475,14 @@ INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift
 INSERT INTO unit_endings VALUES ('CODE', 4);
 INSERT INTO unit_endings VALUES ('CODE', 5);
 INSERT INTO product_costs VALUES ('variant:steam-10', 'USD', 10);
-INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', 1, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', 1, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (3, 3, 1, 'submit', 'main', 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (4, 4, 1, 'submit', 'main', 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (5, 5, 1, 'submit', 'main', 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (6, 6, 1, 'submit', 'main', 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (7, 7, 1, 'submit', 'main', 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (8, 11, 1, 'submit', 'main', 1, 2000, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (3, 3, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (4, 4, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (5, 5, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (6, 6, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (7, 7, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (8, 11, 1, 'submit', 'main', NULL, 1, 2000, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO budget_slots VALUES (1, 'main', 'requests', 1, 'boot', 500, 1000);
 INSERT INTO budget_slots VALUES (2, 'main', 'orders', 1, 'boot', 500, 1000);
 INSERT INTO budget_slots VALUES (3, 'main', 'requests', 2, 'boot', 500, 1000);
@@ -698,16 +703,17 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- Pauses that are older than a minute, because most end before; one for an unproven connector at once. That of a product
+-- Pauses that are older than a minute, because most end before; one for an unproven connector, or for a key of another account, at once. That of a product
 -- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
 -- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
-                     WHEN 'api_unreachable' THEN 'api_unreachable' ELSE 'paused' END AS reason,
+                     WHEN 'api_unreachable' THEN 'api_unreachable'
+                     WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p
-WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason = 'connector_unproven')
+WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason IN ('connector_unproven', 'key_of_other_account'))
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
 -- A sink that takes no results, while some wait for it.

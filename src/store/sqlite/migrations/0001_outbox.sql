@@ -360,6 +360,8 @@ CREATE TABLE attempts (
   number         INTEGER NOT NULL,
   purpose        TEXT NOT NULL CHECK (purpose IN ('submit', 'lookup')),
   key_name       TEXT NOT NULL,
+  -- Of the value that the key had: what is open is looked up with a key of the same account.
+  key_fingerprint TEXT,
   incarnation_id INTEGER NOT NULL REFERENCES incarnations (id),
   opened_at_ms   INTEGER NOT NULL,
   closed_at_ms   INTEGER,
@@ -409,6 +411,11 @@ CREATE TABLE wholesale_keys (
   rate_limited_at_ms   INTEGER,
   -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
   used_elsewhere_since_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- The keys that are known to be of the account from which this outbox buys, by their fingerprint.
+CREATE TABLE account_keys (
+  fingerprint TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
 -- Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it.

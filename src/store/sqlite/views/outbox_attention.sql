@@ -49,16 +49,17 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- Pauses that are older than a minute, because most end before; one for an unproven connector at once. That of a product
+-- Pauses that are older than a minute, because most end before; one for an unproven connector, or for a key of another account, at once. That of a product
 -- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
 -- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
-                     WHEN 'api_unreachable' THEN 'api_unreachable' ELSE 'paused' END AS reason,
+                     WHEN 'api_unreachable' THEN 'api_unreachable'
+                     WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p
-WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason = 'connector_unproven')
+WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason IN ('connector_unproven', 'key_of_other_account'))
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
 -- A sink that takes no results, while some wait for it.

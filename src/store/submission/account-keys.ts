@@ -1,0 +1,95 @@
+import { keyFingerprint } from '../../core/order/reference.ts';
+import type { Operation } from '../../core/order/purchase.ts';
+import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+
+/** The reason of the pause of a key that does not know what another one bought. It ends when it does, or by a person. */
+export const keyOfOtherAccount = 'key_of_other_account';
+
+/** An order that was delivered to a key of the account. */
+export interface KnownOrder {
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly sentAtMs: number;
+}
+
+const isOfAccount = (fingerprint: string): string => `${fingerprint} IN (SELECT fingerprint FROM account_keys)`;
+
+/**
+ * For the entry `e` and a key `:fingerprint`: null if a lookup with the key tells what became of its last call; else 0 if it only
+ * tells that it was bought, because the key may be one of another account; 1 if another key must look it up.
+ */
+export const otherSender = `(
+  SELECT a.key_fingerprint IN (SELECT value_fingerprint FROM wholesale_keys WHERE value_fingerprint IS NOT NULL)
+      OR (EXISTS (SELECT 1 FROM account_keys) AND NOT ${isOfAccount(':fingerprint')})
+  FROM attempts a
+  WHERE a.entry_id = e.id AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')
+    AND a.key_fingerprint <> :fingerprint AND NOT (${isOfAccount('a.key_fingerprint')} AND ${isOfAccount(':fingerprint')}))`;
+
+const findOtherSender = columnOf<{ id: number; fingerprint: string | null }, 0 | 1 | null>(
+  `SELECT ${otherSender} FROM entries e WHERE e.id = :id`,
+);
+const findProven = columnOf<[string], number>(`SELECT ${isOfAccount('?')}`);
+const prove = statementOf<[string], never>('INSERT INTO account_keys (fingerprint) VALUES (?) ON CONFLICT DO NOTHING');
+const proveFirst = statementOf<[number], never>(
+  `INSERT INTO account_keys (fingerprint) SELECT key_fingerprint FROM attempts
+   WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM account_keys)`,
+);
+const forgetAll = statementOf<[], never>('DELETE FROM account_keys');
+const proveNamed = statementOf<[string], never>(
+  `INSERT INTO account_keys (fingerprint) SELECT value_fingerprint FROM wholesale_keys
+   WHERE 'key:' || key_name = ? AND value_fingerprint IS NOT NULL`,
+);
+// Not the very last one, which a lookup may not show yet, nor one of years ago.
+const selectKnown = statementOf<[Operation], KnownOrder>(
+  `SELECT reference, operation, last_sent_at_ms AS sentAtMs FROM (
+     SELECT id, reference, operation, coalesce(last_sent_at_ms, 0) AS last_sent_at_ms FROM entries INDEXED BY entries_bought
+     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 20) e
+   WHERE ${isOfAccount('(SELECT key_fingerprint FROM attempts WHERE entry_id = e.id ORDER BY number DESC LIMIT 1)')}
+   ORDER BY id LIMIT 1`,
+);
+
+/**
+ * The keys of the account that this outbox buys from: that of the first order that was delivered, each that knew such an
+ * order since, and one that a person accepted.
+ */
+export class AccountKeys {
+  readonly #outbox: Outbox;
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+  }
+
+  /** The names of those that are not known to be of the account, and orders by which they can be asked. */
+  async statesOf(
+    keys: readonly { readonly name: string; readonly value: string }[],
+  ): Promise<{ readonly unproven: readonly string[]; readonly orders: readonly KnownOrder[] }> {
+    const { database, namespace } = this.#outbox;
+    const unproven = keys.filter(({ value }) => findProven(database).get(keyFingerprint(namespace, value)) !== 1);
+    const orders = (['gift_card_order', 'esim_order'] as const).flatMap((it) => selectKnown(database).get(it) ?? []);
+    return { unproven: unproven.map(({ name }) => name), orders };
+  }
+
+  async prove(value: string): Promise<void> {
+    const { database, namespace } = this.#outbox;
+    inTransaction(database, () => prove(database).run(keyFingerprint(namespace, value)));
+  }
+}
+
+// Each of these is called inside a transaction.
+
+/** See `otherSender`. */
+export function otherSenderOf(database: Sqlite, id: number, fingerprint: string | null): 0 | 1 | null {
+  return findOtherSender(database).get({ id, fingerprint }) ?? null;
+}
+
+/** An order was delivered: the first one says which account this is. */
+export function proveFirstKey(database: Sqlite, attemptId: number): void {
+  proveFirst(database).run(attemptId);
+}
+
+/** A person accepts the account of a key: the others are asked again. */
+export function acceptAccountOf(database: Sqlite, scope: string): void {
+  forgetAll(database).run();
+  proveNamed(database).run(scope);
+}

@@ -1,0 +1,99 @@
+import type { Logger } from 'pino';
+import { familyOf } from '../core/order/purchase.ts';
+import { keyScope, scopeFrom } from '../core/scopes/scope.ts';
+import { keyOfOtherAccount, type KnownOrder } from '../store/submission/account-keys.ts';
+import { budgetedLookup, type CallDeps } from './budgeted-read.ts';
+import type { LookupCheck } from './lookup-check.ts';
+import type { WholesalePort } from './wholesale-port.ts';
+
+interface AccountDeps extends CallDeps {
+  readonly wholesale: Pick<WholesalePort, 'lookUp' | 'lookupPath'>;
+  readonly lookups: LookupCheck;
+  readonly logger: Logger;
+  readonly policy: { readonly settlementDelayMs: number };
+}
+
+const askAgainMs = 300_000;
+const failedAgainMs = 5000;
+/** After so many lookups without an answer a person sees it. */
+const failuresShown = 3;
+
+/**
+ * Whether each key is one of the account that the outbox buys from. A key of another account finds nothing, so what is open
+ * would be bought there again. A key that was never used is asked for an order that is known before anything is bought with it.
+ * Where no order is known, or no lookup has found one yet, nothing is asked.
+ */
+export class AccountCheck {
+  /** Values of keys of the account: these stay so. */
+  readonly #proven = new Set<string>();
+  #unproven: readonly string[] = [];
+  #known: KnownOrder | null = null;
+  readonly #tries = new Map<string, { readonly failures: number; readonly notBeforeMono: number }>();
+
+  /** Whether anything may be bought with a key. */
+  mayBuy(keyName: string): boolean {
+    return this.#known === null || !this.#unproven.includes(keyName);
+  }
+
+  /** Whether an entry may have to be looked up with one key and not with another. */
+  get mayDiffer(): boolean {
+    return this.#unproven.length > 0;
+  }
+
+  /** Reads which keys are to be asked, before anything is sent. */
+  async refresh({ store, gate, keyValue, lookups, wholesale, pauses }: AccountDeps): Promise<void> {
+    const refused = pauses.all.filter(({ reason }) => reason === keyOfOtherAccount);
+    // A person may accept its account instead of that of the others.
+    if (refused.length > 0) this.#proven.clear();
+    const keys = gate.keyNames.map((name) => ({ name, value: keyValue(name) ?? '' }));
+    const others = keys.filter(({ value }) => !this.#proven.has(value));
+    const found = others.length === 0 ? null : await store.submission.accountKeys.statesOf(others);
+    this.#unproven = found?.unproven ?? [];
+    this.#known = found?.orders.find(({ operation }) => lookups.hasFound(operation, wholesale)) ?? null;
+    const proven = refused.length > 0 ? [] : others.filter(({ name }) => !this.#unproven.includes(name));
+    for (const { value } of proven) this.#proven.add(value);
+    for (const pause of refused) {
+      const scope = scopeFrom(pause.scope);
+      if (scope?.kind === 'key' && this.mayBuy(scope.name)) await pauses.release(pause, 'the key is not in question');
+    }
+  }
+
+  /**
+   * Asks the keys that are due to be asked. One of another account is paused: it only looks up what was sent with it. Returns
+   * whether any was asked.
+   */
+  async ask(deps: AccountDeps, signal: AbortSignal): Promise<boolean> {
+    const known = this.#known;
+    if (known === null) return false;
+    let asked = false;
+    for (const keyName of this.#unproven) asked = (await this.#askKey(deps, known, keyName, signal)) || asked;
+    if (asked) await this.refresh(deps);
+    return asked;
+  }
+
+  async #askKey(deps: AccountDeps, known: KnownOrder, keyName: string, signal: AbortSignal): Promise<boolean> {
+    const { store, clock, keyValue, logger, policy, pauses } = deps;
+    const value = keyValue(keyName) ?? '';
+    const { failures, notBeforeMono } = this.#tries.get(value) ?? { failures: 0, notBeforeMono: 0 };
+    if (clock.monoMs() < notBeforeMono) return false;
+    const { reference } = known;
+    const read = await budgetedLookup(deps, { family: familyOf(known.operation), reference }, signal, keyName);
+    if (read === null || read.isKeyReplaced) return false;
+    const { kind } = read.answer;
+    if (kind === 'found') await store.submission.accountKeys.prove(value);
+    if (kind === 'found') return true;
+    // A lookup may not show yet what was just bought.
+    const settlesInMs = known.sentAtMs + policy.settlementDelayMs - clock.wallMs();
+    const isOther = kind === 'absent' && settlesInMs <= 0;
+    const againInMs = isOther ? askAgainMs : failedAgainMs;
+    this.#tries.set(value, { failures: failures + 1, notBeforeMono: clock.monoMs() + againInMs });
+    if (!isOther && (kind === 'absent' || failures + 1 < failuresShown)) return true;
+    const what = isOther ? 'does not know with this key' : 'does not say whether it knows with this key';
+    const message = `the API ${what} the order ${reference}, which another key bought: it may be one of another account`;
+    logger.error({ key: keyName, reference }, message);
+    const pause = { scope: keyScope(keyName), reason: keyOfOtherAccount, message, openedBy: 'worker', probeAtMs: null };
+    await store.submission.pauses.open({ ...pause, nowMs: clock.wallMs() });
+    await pauses.refresh();
+    return true;
+  }
+}

@@ -80,7 +80,7 @@ Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vite
 | wait | a rejection that may change with time; nothing was charged |
 | again | certainly not processed; the attempt does not count |
 | unknown | perhaps processed: looked up, then the same reference again |
-| resolve | an earlier attempt may have caused the rejection: only a lookup after the settlement delay settles it |
+| resolve | an earlier attempt may have caused the rejection, or the answer is about another order: only a lookup after the settlement delay settles it |
 | review | a person decides |
 
 "Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one lookup
@@ -109,12 +109,13 @@ Checked in the claim that would send it, and when a lookup answers (\`src/core/d
 ## When a lookup finds nothing
 
 An absence that would end an entry, or send it after a loss, is believed after the settlement delay, when three lookups in a row say it (5 s and 15 s apart; a failed
-lookup does not count). A find starts the count again.
+lookup, or one that a cache answered, does not count). A find starts the count again.
 
 | | after one absence | after three |
 |---|---|---|
 | unknown, nothing rejected, in time | the same reference again | |
 | unknown, with a rejection that is not believed yet | looked up again | the rejection is believed |
+| unknown, with an answer about another order | looked up again | review |
 | unknown, after \`not_after\` | looked up again | \`expired\` |
 | accepted (\`placed\`) | looked up again | review |
 | an unknown cancel: the order of its eSIM | looked up again | review |

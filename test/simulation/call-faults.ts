@@ -204,7 +204,8 @@ export function drawFault(
   call: { readonly path: string; readonly spends: boolean; readonly first: boolean },
   profile: FaultProfile,
 ): CallFault {
-  if (profile === 'repeated') return call.spends ? { kind: 'twice' } : noFault;
+  if (profile === 'repeated' && call.spends) return { kind: 'twice' };
+  if (profile === 'repeated') return random.chance(0.4) ? { kind: 'lost_request', end: 'reset' } : noFault;
   if (profile === 'trap') return drawTrapFault(random, call.spends && call.first);
   // This profile tests lookups that find nothing yet, and caches that repeat that.
   if (profile === 'late' && !call.spends) return random.chance(0.5) ? cachedLookup(random) : noFault;

@@ -53,6 +53,9 @@ export class CallWatch {
     if (!spends && isProbe(call.path)) return this.#probed();
     const product = spends ? productOf(call) : null;
     const text = end.kind === 'answer' ? Buffer.from(end.body).toString('utf8') : '';
+    // The order itself shows the right product: its answer was swapped.
+    if (!spends && end.kind === 'answer' && end.http < 300)
+      for (const shown of this.#mismatched.keys()) if (text.includes(`"${shown}"`)) this.#mismatched.delete(shown);
     if (product !== null && text.includes(`"not-${product}"`))
       this.#mismatched.set(product, { atMs: this.#nowMs(), recorded: false });
     const kind = answeredBy(end, text);

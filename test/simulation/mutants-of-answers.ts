@@ -61,4 +61,22 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     file: 'wholesale/client.ts',
     changes: [['(end.http < 300 || end.http === 404)', 'end.http < 300']],
   },
+  {
+    name: 'the number of another order is kept',
+    file: submission,
+    changes: [
+      ['message: foreignText(message, answer), answer: null }', 'message: foreignText(message, answer) }'],
+      [
+        'return { ...base, ...resolved, ...delay,',
+        'return { ...base, ...resolved, ...delay, answer: outcome.answer && { ...outcome.answer, units: [], cost: null },',
+      ],
+    ],
+  },
+  {
+    name: 'an answer about another order is settled as a refusal',
+    file: lookup,
+    changes: [
+      ["if (rejection?.row === 'answer_mismatch') {", "if (rejection?.row === 'answer_mismatch' && facts.tries < 0) {"],
+    ],
+  },
 ];

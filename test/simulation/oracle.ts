@@ -113,6 +113,9 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
 }
 
 function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orders: readonly SimOrder[]): void {
+  // The simulation marks the answers of other orders.
+  if (entry.order_number?.startsWith('X') === true)
+    world.violate('I5', `${entry.reference} has the order number ${entry.order_number} of another order`);
   const order = world.api.ledger.find(entry.reference);
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${entry.reference})`;
   switch (entry.state) {

@@ -65,7 +65,7 @@ describe('an answer to another order that arrives after the key was changed', ()
               fault: 'answer',
               status: 200,
               body: '{"reference":"somebody-elses","status":"completed"}',
-              when: 'after',
+              when: 'before',
             },
             match: { operation: 'gift_card_order' },
             at: [1],

@@ -1,3 +1,5 @@
+import { quoted } from '../message-text.ts';
+
 /** One delivered unit. Suppliers deliver codes, pins, links, pictures and eSIM profiles; a field that did not come is absent. */
 export interface Unit {
   readonly code?: string;
@@ -39,7 +41,7 @@ export function unreadText({ unreadFields = [] }: OrderAnswer): string | null {
     : `its units have fields that the connector does not read: ${unreadFields.join(', ')}`;
 }
 
-/** The answer without units and cost: it may be about another purchase. A person needs its order number. */
-export function notOurs(answer: OrderAnswer): OrderAnswer {
-  return { ...answer, units: [], cost: null, currency: null };
+/** What an answer about another order says, for a person, with the number of that order. */
+export function foreignText(message: string, answer: OrderAnswer | null): string {
+  return answer?.orderNumber ? `${message} (order number ${quoted(answer.orderNumber)})` : message;
 }

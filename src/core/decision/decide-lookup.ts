@@ -2,7 +2,7 @@ import type { Random } from '../clock.ts';
 import { absentAfterLoss, reviewIfMaybeSplit, replacementFound } from './after-loss.ts';
 import { applyCell } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
-import { notOurs, unreadText, type OrderAnswer } from '../answers/order-answer.ts';
+import { foreignText, unreadText, type OrderAnswer } from '../answers/order-answer.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../answers/outcome.ts';
 import { assert } from '../order-sync-error.ts';
 import { isOverdue } from './resend.ts';
@@ -51,7 +51,7 @@ function orderFound(input: DecisionInput, answer: OrderAnswer, differs: string |
   if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
   if (facts.recoveryStage === 'replacement') return replacementFound(input);
   // Another purchase has this reference: nobody gets its units.
-  if (differs !== null) return { ...flagUnknown(input, 'answer_mismatch', differs), answer: notOurs(answer) };
+  if (differs !== null) return flagUnknown(input, 'answer_mismatch', foreignText(differs, answer));
   const settled = settleByAnswer(input, answer);
   return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled, answer) : settled;
 }
@@ -208,6 +208,10 @@ function sendAgain(input: DecisionInput): Settlement {
 function neverArrived(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const { buffered: rejection } = facts;
+  if (rejection?.row === 'answer_mismatch') {
+    const reason = `${rejection.message}; and lookups do not find an order under its own reference`;
+    return flagUnknown(input, 'answer_mismatch', reason);
+  }
   if (!policy.lookupsProven) {
     const reason =
       rejection === null

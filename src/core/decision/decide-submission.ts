@@ -3,7 +3,7 @@ import { replacementsFor, splitInto } from '../entry/replacement.ts';
 import { unreachable } from '../order-sync-error.ts';
 import { reviewIfMaybeSplit } from './after-loss.ts';
 import { columnFor, decisionTable, type Cell } from './decision-table.ts';
-import { notOurs } from '../answers/order-answer.ts';
+import { foreignText } from '../answers/order-answer.ts';
 import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 import { isOverdue } from './resend.ts';
 import {
@@ -24,17 +24,24 @@ import {
 /** Decides what happens to an entry after a submission. Total: every outcome has a row, and every row a cell. */
 export function decideSubmission(
   facts: EntryFacts,
-  outcome: Outcome,
+  ended: Outcome,
   policy: DecisionPolicy,
   nowMs: number,
   random: Random,
 ): Settlement {
   const input = { facts, policy, nowMs, random };
+  const outcome = withoutForeignAnswer(ended);
   const cell = decisionTable[outcome.row][columnFor(facts)];
   const isConfirmed = cell.confirm !== true || !policy.canLookUp || !policy.lookupsProven;
   const applied = isConfirmed ? applyCell(input, cell, outcome) : confirm(input, outcome);
   const evidence = { error: errorOf(outcome), answer: outcome.answer };
   return reviewIfExpired(input, reviewIfMaybeSplit(input, applied), evidence);
+}
+
+/** Nothing of an answer about another order is kept but its number, in words for a person. */
+function withoutForeignAnswer(outcome: Outcome): Outcome {
+  const { row, message, answer } = outcome;
+  return row === 'answer_mismatch' ? { ...outcome, message: foreignText(message, answer), answer: null } : outcome;
 }
 
 /** Applies one cell of the decision table to an entry. Pure. */
@@ -58,8 +65,7 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
     case 'resolve':
       return resolve(input, base, cell, outcome);
     case 'review': {
-      const reviewReason = `answered ${outcome.code ?? row}: ${message}`;
-      return { ...base, state: 'needs_review', reviewReason, answer: answer && notOurs(answer) };
+      return { ...base, state: 'needs_review', reviewReason: `answered ${outcome.code ?? row}: ${message}` };
     }
     default:
       return unreachable(cell.verdict);
@@ -143,13 +149,19 @@ function unknown(input: DecisionInput, base: Settlement, cell: Cell): Settlement
   };
 }
 
-/** A rejection that an earlier attempt of this entry may have caused: it is kept until a lookup settles it. */
+/** It may have been bought all the same: what was answered is kept until a lookup settles it. */
 function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Outcome): Settlement {
+  const isForeign = base.row === 'answer_mismatch';
   if (!input.policy.canLookUp) {
-    const reviewReason = 'rejected after an attempt that may have bought it, and orders cannot be looked up';
-    return { ...base, state: 'needs_review', reviewReason, pause: null, answer: outcome.answer };
+    const why = isForeign
+      ? `answered ${base.row}: ${outcome.message}`
+      : 'rejected after an attempt that may have bought it';
+    return { ...base, state: 'needs_review', reviewReason: `${why}, and it cannot be looked up`, pause: null };
   }
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), 0);
   const error = errorOf(outcome, true);
-  return { ...base, state: 'unknown', nextStep: 'lookup', tries: input.facts.tries + 1, dueAtMs, error };
+  // The answer to this order may still come.
+  const delay = isForeign ? settlementDelayFromNow(input) : {};
+  const resolved = { state: 'unknown', nextStep: 'lookup', outcomeUnknown: true } as const;
+  return { ...base, ...resolved, ...delay, tries: input.facts.tries + 1, dueAtMs, error };
 }

@@ -17,8 +17,8 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
  *   wait      a definite rejection that may change with time; nothing was charged
  *   again     surely not processed: back to where it was, and the attempt does not count
  *   unknown   perhaps processed: looked up, then the same reference again
- *   resolve   a rejection that an earlier attempt of the entry may have caused: only a lookup after the settlement delay
- *             settles it
+ *   resolve   a rejection that an earlier attempt of the entry may have caused, or an answer about another order: only a
+ *             lookup of its own reference after the settlement delay settles it
  *   review    a person decides
  */
 export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';
@@ -76,7 +76,7 @@ const unexpected = row(reviewOnceConfirmed, resolve, reviewOnceConfirmed, review
  */
 export const decisionTable: Readonly<Record<OutcomeRow, Row>> = {
   accepted: everywhere(settle),
-  answer_mismatch: everywhere(review),
+  answer_mismatch: everywhere(resolve),
   unreadable_success: ambiguous,
   redirect: row(
     { ...unknown, pause: 'account' },

@@ -5,7 +5,7 @@ import { outcomeRows, type OutcomeRow } from '../answers/outcome.ts';
 export const verdictRows: ReadonlySet<OutcomeRow> = new Set(
   outcomeRows.filter((row) => {
     const { verdict } = decisionTable[row].clean;
-    return verdict === 'settle' || verdict === 'reject' || verdict === 'wait' || verdict === 'review';
+    return ['settle', 'reject', 'wait', 'review', 'resolve'].includes(verdict);
   }),
 );
 

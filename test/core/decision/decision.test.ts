@@ -214,8 +214,35 @@ describe('the decision about a lookup', () => {
     for (const state of ['sending', 'unknown'] as const) {
       const mixedUp = outcome('answer_mismatch', { http: 200, answer: answer({ orderNumber: 'X-1' }) });
       const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, noJitter);
-      expect(settlement).toMatchObject({ state: 'needs_review', pause: null });
-      expect(settlement.answer).toMatchObject({ orderNumber: 'X-1', units: [], cost: null, currency: null });
+      expect(settlement).toMatchObject({ state: 'unknown', outcomeUnknown: true, nextStep: 'lookup', pause: null });
+      expect(settlement).toMatchObject({ settlementDelayMs: policy.settlementDelayMs, answer: null });
+      const message = 'the message of answer_mismatch (order number "X-1")';
+      expect(settlement.error).toEqual({ code: 'answer_mismatch', message, buffered: true });
+      const blind = decideSubmission(facts({ state }), mixedUp, { ...policy, canLookUp: false }, now, noJitter);
+      expect(blind).toMatchObject({ state: 'needs_review', answer: null });
+      expect(blind.reviewReason).toBe(`answered answer_mismatch: ${message}, and it cannot be looked up`);
+    }
+  });
+
+  it('settles such an answer by a lookup of its own reference, and asks a person only when that finds nothing', () => {
+    const mixedUp = {
+      row: 'answer_mismatch',
+      code: 'answer_mismatch',
+      message: 'for os-2 (order number "X-1")',
+    } as const;
+    const entry = facts({ ...outcomeUnknown, buffered: mixedUp });
+    expect(decideLookup(entry, { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe('fulfilled');
+    expect(decideLookup(entry, { kind: 'absent' }, policy, now, noJitter).state).toBe('unknown');
+    const last = { ...entry, ...saidBefore, settlementDelayLeftMs: 0 };
+    for (const lookupsProven of [true, false]) {
+      const settlement = decideLookup(last, { kind: 'absent' }, { ...policy, lookupsProven }, now, noJitter);
+      expect(settlement).toMatchObject({
+        state: 'needs_review',
+        outcomeUnknown: true,
+        row: 'answer_mismatch',
+        answer: null,
+      });
+      expect(settlement.reviewReason).toContain('X-1');
     }
   });
 
@@ -234,8 +261,8 @@ describe('the decision about a lookup', () => {
         now,
         noJitter,
       );
-      expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, reviewReason: differs });
-      expect(settlement.answer).toMatchObject({ orderNumber: 'GC-1', units: [], cost: null });
+      expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, answer: null });
+      expect(settlement.reviewReason).toBe(`${differs} (order number "GC-1")`);
     }
   });
 

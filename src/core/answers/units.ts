@@ -51,6 +51,11 @@ function isMasked(text: string): boolean {
   return text.split(/[^\p{L}\p{N}]+/u).filter((group) => /^x{3,}$/i.test(group)).length >= 2;
 }
 
+/** Nobody can type these, and they can make one code look like another: control characters, and those that change the direction. */
+const untypable = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const hasUntypable = ({ code, pin, url, iccid, lpa, smdp_address: server, matching_id: matching }: Unit): boolean =>
+  [code, pin, url, iccid, lpa, server, matching].some((text) => text !== undefined && untypable.test(text));
+
 type Field = 'code' | 'pin' | 'url';
 const redeemable: readonly Field[] = ['code', 'pin', 'url'];
 
@@ -119,7 +124,8 @@ export function judgeUnits(units: readonly Unit[], order: OrderOfUnits): UnitsVe
   const named = [order.variant, order.plan, order.reference, order.orderNumber];
   const names = new Set(named.flatMap((name) => (name === null || plain(name) === '' ? [] : [plain(name)])));
   const isEsim = order.operation !== 'gift_card_order';
-  const believable = units.flatMap(
+  const typable = units.filter((unit) => !hasUntypable(unit));
+  const believable = typable.flatMap(
     (unit) => (isEsim ? believableEsim(unit, names) : believableCode(unit, names)) ?? [],
   );
   const seen = new Set<string>();

@@ -46,6 +46,16 @@ describe('a unit is believed when it can be redeemed', () => {
 });
 
 describe('a unit is not believed', () => {
+  it.each(['AB\u0000CD', 'AB\nCD', 'AB\u007fCD', 'AB\u202eDC', 'AB\u200fCD', '\u2066ABCD\u2069', 'AB\u061cCD'])(
+    'with characters that nobody can type, or that change its direction: %j',
+    (text) => {
+      for (const unit of [{ code: text }, { code: 'AAAA-1111', pin: text }, { url: `https://x.example/${text}` }])
+        expect(judgeUnits([unit], card)).toMatchObject({ kind: 'fewer', units: [], shown: 0 });
+      for (const unit of [{ iccid: '8944000000000000001', lpa: `LPA:1$smdp.example$${text}` }, { iccid: text }])
+        expect(judgeUnits([unit], esim)).toMatchObject({ kind: 'fewer', shown: 0 });
+    },
+  );
+
   it.each([
     'steam-10',
     'STEAM 10',

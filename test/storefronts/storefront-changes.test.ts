@@ -282,9 +282,27 @@ describe('a line that is lowered before it was sent', () => {
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
     await new Promise((resolve) => void setTimeout(resolve, 1050));
     writeLongAgo(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
-    await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
+    const { json } = await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
+    // Nothing of it was taken back: a person decides.
+    expect(json.taken_back).toBe(0);
     const why = '11 1 of 2 were refunded or removed in the storefront after it was ordered';
     expect([shops.bought(), shops.reasons()]).toEqual([['11 2 x steam-usd-20 held'], [why]]);
+  });
+
+  it('is held when its request was made already, which never changes', async () => {
+    const shops = await startShops();
+    await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
+    const attempt = await shops.outbox.opened({ nowMs: Date.now() });
+    const neverLeft = {
+      ...nothing,
+      state: 'pending',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      counted: false,
+    } as const;
+    await shops.outbox.store.submission.closeAttempt(close(attempt, neverLeft));
+    const { json } = await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
+    expect([json.taken_back, shops.bought()]).toEqual([0, ['11 2 x steam-usd-20 held']]);
   });
 
   it('is lowered by an edit of a Shopify order, which has no refund', async () => {

@@ -61,6 +61,8 @@ describe('after the loss of an outbox', () => {
     ['a person ordered it anew', {}],
     ['it was bought in parts', { split: true }],
     ['it may have been either', { split: true, fallback_currency: 'EUR' }],
+    ['a part of it, or the other balance', { partial: true, fallback_currency: 'EUR' }],
+    ['parts by either rule, or the other balance', { split: true, partial: true, fallback_currency: 'EUR' }],
   ])('an entry needs review when another replacement is found: %s', (_why, rules) => {
     const settlement = decideLookup(stage('replacement', { rules, quantity: 4 }), found, policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, replacements: [] });

@@ -48,6 +48,21 @@ describe('the check for an older copy', () => {
     expect(found).toEqual([`the API has an order under ${accepted?.reference}, which was never sent from here`]);
   });
 
+  it('asks up to five entries, those without rules first, and ends with the first that is found', async () => {
+    const rules = { fallback_currency: 'EUR' };
+    const ruled = ['a', 'b', 'c'].map((orderId) => line({ orderId, rules }));
+    const plain = ['d', 'e', 'f', 'g'].map((orderId) => line({ orderId }));
+    const accepted = await outbox.accept([...ruled, ...plain]);
+    const references = accepted.map(({ reference }) => reference);
+    const nothing = checkAgainst(() => ({ kind: 'absent' }));
+    await nothing.check.run(nothing.deps, signal);
+    expect(nothing.asked).toEqual([...references.slice(3), references[0]]);
+    expect([nothing.check.isOver, nothing.found]).toEqual([true, []]);
+    const bought = checkAgainst((key) => (key === references[4] ? foundUnder(key) : { kind: 'absent' }));
+    await bought.check.run(bought.deps, signal);
+    expect([bought.asked, bought.found.length]).toEqual([references.slice(3, 5), 1]);
+  });
+
   it.each<[string, LookupOutcome]>([
     ['the API does not know it', { kind: 'absent' }],
     ['the lookup fails', { kind: 'failed', outcome: dropped }],

@@ -203,13 +203,13 @@ export class Submission {
   }
 
   /**
-   * An entry that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at most.
-   * Null if there is none, or if it is looked up before it is sent anyway. No order has the reference of a cancel: cancels are
-   * passed over.
+   * Up to five entries that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at
+   * most; none that is looked up before it is sent anyway. First those without rules: what was bought of another may have
+   * another reference. No order has the reference of a cancel: cancels are passed over.
    */
-  async oldestUnsent(upToEntry: number): Promise<{ reference: string; operation: Operation } | null> {
-    const row = selectOldestUnsent(this.#database).get({ upToEntry });
-    return row === undefined || lostOutboxMayHaveSent(this.#database, row) ? null : row;
+  async oldestUnsent(upToEntry: number): Promise<readonly { reference: string; operation: Operation }[]> {
+    const rows = selectOldestUnsent(this.#database).all({ upToEntry });
+    return rows.filter((row) => !lostOutboxMayHaveSent(this.#database, row));
   }
 }
 

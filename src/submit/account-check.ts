@@ -30,8 +30,12 @@ export class AccountCheck {
   #known: KnownOrder | null = null;
   readonly #tries = new Map<string, { readonly failures: number; readonly notBeforeMono: number }>();
 
-  /** Whether anything may be bought with a key. */
-  mayBuy(keyName: string): boolean {
+  /** The values at the last `refresh`: one that a reload brought since is not judged yet. */
+  #values: ReadonlyMap<string, string> = new Map();
+
+  /** Whether anything may be bought with a key. @param value its value now; absent: that of the last `refresh` */
+  mayBuy(keyName: string, value: string | null = this.#values.get(keyName) ?? null): boolean {
+    if (value !== (this.#values.get(keyName) ?? null)) return false;
     return this.#known === null || !this.#unproven.includes(keyName);
   }
 
@@ -52,6 +56,7 @@ export class AccountCheck {
     this.#known = found?.orders.find(({ operation }) => lookups.hasFound(operation, wholesale)) ?? null;
     const proven = refused.length > 0 ? [] : others.filter(({ name }) => !this.#unproven.includes(name));
     for (const { value } of proven) this.#proven.add(value);
+    this.#values = new Map(keys.map(({ name, value }) => [name, value]));
     for (const pause of refused) {
       const scope = scopeFrom(pause.scope);
       if (scope?.kind === 'key' && this.mayBuy(scope.name)) await pauses.release(pause, 'the key is not in question');

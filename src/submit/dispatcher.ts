@@ -77,7 +77,9 @@ export class Dispatcher {
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
     deps.gate.excludeKeys(
-      (keyName, kind) => deps.pauses.isKeyPaused(keyName) || (kind === 'spend' && !deps.accounts.mayBuy(keyName)),
+      (keyName, kind) =>
+        deps.pauses.isKeyPaused(keyName) ||
+        (kind === 'spend' && !deps.accounts.mayBuy(keyName, deps.keyValue(keyName))),
     );
   }
 

@@ -229,7 +229,7 @@ export class Attempt {
       },
       backOff,
     };
-    const { pausesChanged } = await this.#record(end.signal, () =>
+    const { pausesChanged, settlement: recorded } = await this.#record(end.signal, () =>
       // The time of the record: another outcome of the order may have been recorded since the first try.
       store.submission.closeAttempt({ ...closed, nowMs: clock.wallMs(), nowMono: clock.monoMs() }),
     );
@@ -242,9 +242,9 @@ export class Attempt {
     this.#deps.onSettled?.();
     const { operation } = attempt.entry;
     const { purpose } = attempt;
-    const { state } = settlement;
+    const { state } = recorded;
     this.#deps.onAttemptEnded?.({ operation, purpose, outcome: outcome.row, code: outcome.code, durationMs, state });
-    this.#log(attempt, end, durationMs);
+    this.#log(attempt, { ...end, settlement: recorded }, durationMs);
   }
 
   /**

@@ -7,7 +7,7 @@ const notYet = () =>
   ({
     ...ended('accepted', 200),
     answer: {
-      orderNumber: 'N',
+      orderNumber: null,
       reference: null,
       status: 'processing',
       statusClass: 'pending',

@@ -185,6 +185,14 @@ export const fulfilled: Settlement = {
   answer,
 };
 
+/** What another entry already has is not delivered: each entry but the first has a number and a code of its own. */
+export function ownAnswer(settlement: Settlement, id: number): Settlement {
+  const shown = settlement.answer;
+  if (shown?.orderNumber !== answer.orderNumber || id === 1) return settlement;
+  const units = shown.units === answer.units ? [{ code: `SECRET-CODE-${1000 + id}` }] : shown.units;
+  return { ...settlement, answer: { ...shown, orderNumber: `GC-${id}`, units } };
+}
+
 export function close(attempt: OpenAttempt, settlement: Settlement, changes: Partial<AttemptClose> = {}): AttemptClose {
   return {
     attemptId: attempt.attemptId,
@@ -193,7 +201,7 @@ export function close(attempt: OpenAttempt, settlement: Settlement, changes: Par
     nowMono: 1000,
     durationMs: 500,
     outcome: { row: settlement.row, sent: true, http: 200, code: null, message: '' },
-    settlement,
+    settlement: ownAnswer(settlement, attempt.entry.id),
     slotsSettledMono: 1000,
     bootId: 'boot',
     pause: null,

@@ -3,12 +3,14 @@ import { assert } from '../../core/order-sync-error.ts';
 import { operations, type Operation, type Purchase } from '../../core/order/purchase.ts';
 import { keyFingerprint } from '../../core/order/reference.ts';
 import { productScope } from '../../core/scopes/scope.ts';
+import type { Settlement } from '../../core/decision/settlement.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-loss.ts';
 import { AccountKeys, otherSenderOf, proveFirstKey } from './account-keys.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './attempt.ts';
+import { collisionOf, reviewOfCollision, type Collision } from './collisions.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
 import { DueEntries, findToLookUp, selectOldestUnsent, selectOverdue } from './due-entries.ts';
@@ -56,6 +58,12 @@ const selectBought = statementOf<[Operation], Pick<Purchase, 'variant' | 'plan'>
 
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
+
+/** What the end of an attempt led to: whether a pause was opened, postponed or ended, and the settlement that was recorded. */
+interface ClosedAttempt {
+  readonly pausesChanged: boolean;
+  readonly settlement: Settlement;
+}
 
 /** Claims due entries and records what their calls led to. */
 export class Submission {
@@ -132,7 +140,7 @@ export class Submission {
    * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused scopes, in one
    * transaction. Returns whether a pause was opened, postponed or ended.
    */
-  async closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }> {
+  async closeAttempt(close: AttemptClose): Promise<ClosedAttempt> {
     return inTransaction(this.#database, () => closeAttempt(this.#outbox, close));
   }
 
@@ -246,9 +254,9 @@ function startSending(
 }
 
 /** Called inside a transaction. */
-function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boolean } {
+function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   const { database } = outbox;
-  const { attemptId, entryId, nowMs, durationMs, outcome, settlement } = close;
+  const { attemptId, entryId, nowMs, durationMs, outcome } = close;
   const attempt = findAttempt(database).get(attemptId);
   assert(attempt !== undefined && attempt.entryId === entryId, `attempt ${attemptId} belongs to its entry`);
   const stored = { ...outcome, sent: outcome.sent ? 1 : 0, message: outcome.message.slice(0, longestText) };
@@ -262,7 +270,9 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boo
   const row = existingEntry(database, entryId);
   const isSubmit = attempt.purpose === 'submit';
   // A person may have held the entry while it was looked up: that decision stands.
-  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged };
+  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged, settlement: close.settlement };
+  const collision = collisionOf(outbox, row, close.settlement);
+  const settlement = collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
   settleEntry(outbox, row, {
     settlement,
     now: close,
@@ -273,7 +283,15 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): { pausesChanged: boo
   if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
   if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
   if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);
-  return { pausesChanged };
+  if (collision !== null) flagOther(outbox, collision, row, nowMs);
+  return { pausesChanged, settlement };
+}
+
+/** The other entry of a collision needs review, too, unless it is final: then the first one names it. */
+function flagOther(outbox: Outbox, { other, what }: Collision, row: EntryRow, nowMs: number): void {
+  if (other.state !== 'placed') return;
+  const reason = `${what} is also that of ${row.reference}: one of them has the other's, so it is not delivered`;
+  flagForReview(outbox, existingEntry(outbox.database, other.id), reason, nowMs);
 }
 
 function judgeScopes(database: Sqlite, { scopes, nowMs }: AttemptClose): boolean {

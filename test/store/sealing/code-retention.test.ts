@@ -16,7 +16,10 @@ const bought = { ...fulfilled, answer: { ...answer, units: [{ code }] } };
 
 async function buy(orderId: string, lines = 1): Promise<void> {
   await outbox.accept(Array.from({ length: lines }, (_, index) => line({ orderId, lineId: String(index + 1) })));
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), bought));
+  const attempt = await outbox.opened();
+  const own = attempt.entry.id === 1 ? code : `${code}-${1000 + attempt.entry.id}`;
+  const settlement = { ...bought, answer: { ...answer, units: [{ code: own }] } };
+  await outbox.store.submission.closeAttempt(close(attempt, settlement));
 }
 
 async function deliver(atMs: number): Promise<void> {
@@ -73,7 +76,9 @@ describe('shredding', () => {
     await buy('1001', 2);
     await deliver(5000);
     expect(await shred(6000)).toMatchObject({ shredded: 0 });
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), bought));
+    await outbox.store.submission.closeAttempt(
+      close(await outbox.opened(), { ...bought, answer: { ...answer, units: [{ code: `OTHER-${code}-2` }] } }),
+    );
     await deliver(5000);
     expect(await shred(6000)).toMatchObject({ shredded: 2 });
   });

@@ -16,9 +16,11 @@ const bought = { ...fulfilled, answer: { ...answer, units: [{ code }] } };
 const unitsOf = (requestId: number) =>
   outbox.store.read.resultDocument(requestId).document.lines[0]?.entries[0]?.units ?? [];
 
-async function buy(orderId: string): Promise<string> {
+async function buy(orderId: string, own = code): Promise<string> {
   const [accepted] = await outbox.accept([line({ orderId })]);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), bought));
+  await outbox.store.submission.closeAttempt(
+    close(await outbox.opened(), { ...bought, answer: { ...answer, units: [{ code: own }] } }),
+  );
   return accepted?.reference ?? '';
 }
 
@@ -64,8 +66,8 @@ describe('sealed units', () => {
 
   it('that were moved to another entry are not delivered there: that result is flagged, the others are delivered', async () => {
     const from = await buy('1001');
-    const to = await buy('1002');
-    await buy('1003');
+    const to = await buy('1002', 'SECOND-CODE-2222');
+    await buy('1003', 'THIRD-CODE-3333');
     await tamper(
       `UPDATE entries SET units = (SELECT units FROM entries WHERE reference = '${from}') WHERE reference = '${to}'`,
     );

@@ -122,7 +122,7 @@ describe('a pause by evidence', () => {
     const changed = await box.store.submission.closeAttempt(
       close(trial, nothing, { scopes: { judged: [product], judge } }),
     );
-    expect(changed).toEqual({ pausesChanged: true });
+    expect(changed).toMatchObject({ pausesChanged: true });
     expect(await pausesOf(box)).toMatchObject([{ scope: product, probes: 3, probeAtMs: 12_000 }]);
   });
 

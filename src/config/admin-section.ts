@@ -4,9 +4,11 @@ import { isLoopback, keyName, listenAddress, live, tokenValue } from '../core/se
 import { listOf, section } from './schema-shapes.ts';
 import { problemOfText, type SectionCheck } from './section-check.ts';
 
+const defaultListen = '127.0.0.1:9090';
+
 export const admin = section('The admin server.', {
   listen: listenAddress
-    .default('127.0.0.1:9090')
+    .default(defaultListen)
     .describe(
       'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
     ),
@@ -37,6 +39,7 @@ export const admin = section('The admin server.', {
 
 /** Only the token tells the audit log who decides: none may be shared, and that of a shop must not open the pages. */
 export function checkAdmin(check: SectionCheck): void {
+  checkPorts(check);
   const tokens = check.entries('admin', 'tokens');
   check.rotations(tokens, ['role']);
   for (const at of tokens) {
@@ -48,6 +51,17 @@ export function checkAdmin(check: SectionCheck): void {
     const problem = problemOfText(secret) ?? shared;
     if (problem !== null) check.report(own, problem);
   }
+}
+
+function checkPorts(check: SectionCheck): void {
+  const at = ['intake', 'webhook', 'listen'];
+  const addresses = [check.at(...at) ?? '', check.at('admin', 'listen') ?? defaultListen].map(String);
+  const [webhook, own] = addresses.map((address) =>
+    /^(.*):0*([1-9]\d*)$/.exec(address.replace('localhost', '127.0.0.1')),
+  );
+  if (webhook?.[2] === undefined || webhook[2] !== own?.[2]) return;
+  if (webhook[1] !== own[1] && ![webhook[1], own[1]].some((host) => host === '0.0.0.0' || host === '[::]')) return;
+  check.report(at, `must have another port than admin.listen (${addresses[1]}), got "${addresses[0]}"`);
 }
 
 /** Whether the pages are shown at all: without tokens, everybody who reaches the address would read every order. */

@@ -1,3 +1,4 @@
+import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
 import {
@@ -47,7 +48,35 @@ export const folderIntake = section('The watched folder.', {
       'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
     )
     .meta(live),
+  allow_mangled_ids: z
+    .boolean()
+    .default(false)
+    .describe('Accept ids in CSV files that look changed by a spreadsheet, such as `1E+05` or `12.Jan`.')
+    .meta(live),
 });
+
+/** A file that the worker writes into the inbox would be an order again. */
+export function checkFolders(
+  check: SectionCheck,
+  folder: Record<'inbox' | 'archive' | 'rejected' | 'results', string>,
+): void {
+  const folders = [
+    { key: 'intake.folder.inbox', path: folder.inbox },
+    { key: 'intake.folder.inbox', path: join(dirname(folder.inbox), 'work') },
+    { key: 'intake.folder.archive', path: folder.archive },
+    { key: 'intake.folder.rejected', path: folder.rejected },
+    { key: 'results.folder', path: folder.results },
+  ];
+  for (const [index, second] of folders.entries()) {
+    for (const first of folders.slice(0, index)) {
+      if (relative(first.path, second.path).startsWith('..') && relative(second.path, first.path).startsWith('..'))
+        continue;
+      const [own, other] = check.at(...second.key.split('.')) === undefined ? [first, second] : [second, first];
+      const problem = `needs a folder outside of the others, got "${own.path}", and ${other.key} uses "${other.path}"`;
+      check.report(own.key.split('.'), problem);
+    }
+  }
+}
 
 export function checkFolder(check: SectionCheck): void {
   const folder = ['intake', 'folder'];

@@ -4,7 +4,7 @@ import { checkAdmin, warnOfNoPages } from './admin-section.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { digestValues, explainValues } from './explain.ts';
-import { checkFolder, checkWebhook } from './intake-section.ts';
+import { checkFolder, checkFolders, checkWebhook } from './intake-section.ts';
 import { type ConfigSources, readLayers } from './layers.ts';
 import { toConfig, withDerivedDefaults } from './resolve.ts';
 import { checkAlerts, checkResults } from './results-section.ts';
@@ -27,6 +27,10 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   if (parsed.error !== undefined) check.issues.push(...explainSchemaIssues(parsed.error, tree, origins));
   const ca = readCaFile(check, cwd);
   for (const checkSection of rules) checkSection(check);
+  if (parsed.success) {
+    const { intake, results } = withDerivedDefaults(parsed.data, cwd);
+    checkFolders(check, { ...intake.folder, results: results.folder });
+  }
   const { secrets } = check;
   const issues = [...layers.issues, ...check.issues];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));

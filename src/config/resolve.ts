@@ -131,13 +131,14 @@ function toAlertSettings(alerts: ResolvedDocument['alerts'], secretAt: SecretAt,
 }
 
 function toFolderSettings(folder: ResolvedDocument['intake']['folder'], scale: number): FolderSettings {
-  const { currency = null, sku_map: skuMap = null, ...others } = folder;
+  const { currency = null, sku_map: skuMap = null, allow_mangled_ids: allowMangledIds, ...others } = folder;
   return {
     ...others,
     // Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts.
     work: join(dirname(others.inbox), 'work'),
     currency,
     skuMap,
+    allowMangledIds,
     limits: defaultParseLimits,
     ...defaultScanning(scale),
   };

@@ -25,6 +25,8 @@ export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: O
 }
 
 function unknownKey(path: ConfigPath, key: string): string {
+  const name = [...path, key].join('.');
+  if (name === 'submit.retry_time_scale') return 'is no key of this version; it is called "trial.time_scale" now';
   const node = schemaNodeAt(path);
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);

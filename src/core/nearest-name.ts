@@ -3,6 +3,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) > limit) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance <= limit && (best === undefined || distance < best.distance)) best = { name: candidate, distance };
   }

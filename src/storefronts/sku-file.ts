@@ -143,6 +143,8 @@ type Content = { readonly tree: unknown; readonly lineOf: (path: Issue['path']) 
  */
 export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
   const { tree, lineOf } = format === 'csv' ? fromCsv(content) : fromYaml(content);
+  if (isEmptyMap(tree))
+    throw new SkuMapError([wholeFile(null, 'names no SKU: add at least one, see docs/storefronts.md')]);
   const parsed = fileSchema.safeParse(tree);
   if (parsed.success) return parsed.data.skus;
   const mistakes = parsed.error.issues.slice(0, mistakesAtOnce).map((issue) => {
@@ -150,6 +152,13 @@ export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
     return { line: lineOf([...issue.path, ...key]), path: issue.path.join('.'), rule: issue.message };
   });
   throw new SkuMapError(mistakes);
+}
+
+/** An empty file, `skus:` without anything, or without an entry. */
+function isEmptyMap(tree: unknown): boolean {
+  if (typeof tree !== 'object' || tree === null) return tree === null;
+  if (!('skus' in tree)) return false;
+  return tree.skus === null || (tree.skus instanceof Map && tree.skus.size === 0);
 }
 
 function fromYaml(content: string): Content {

@@ -178,15 +178,15 @@ describe('order-sync check-config', () => {
     );
     // The start of the worker names the mistakes of a map in the same way.
     await place.run('init');
-    writeFileSync(shop, 'skus: {}\n');
-    writeFileSync(missing, 'skus: {}\n');
+    writeFileSync(shop, 'skus: { S: { type: gift_card_order, variant: v } }\n');
+    writeFileSync(missing, 'skus: { S: { type: gift_card_order, variant: v } }\n');
     expect(await place.run('run')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(
         `The SKU map ${folder} cannot be used: The SKU map has mistakes: line 3, skus.B.days`,
       ),
     });
-    writeFileSync(folder, 'sku,type,plan,days\n');
+    writeFileSync(folder, 'sku,type,plan,days\nA,esim_order,p,7\n');
     expect((await place.run('check-config')).code).toBe(0);
   });
 

@@ -28,7 +28,7 @@ log: { level: loud }
       'c.yaml:1:11 instance must be text (in quotes, if it looks like a number), got 12 (number)',
       'c.yaml:2:1 data_dri is no key of this version; did you mean "data_dir"?',
       'c.yaml:5:12 intake.folder.ready must be one of stable, done_file, got "soon" (string)',
-      'c.yaml:6:5 intake.folder.scan_interval_ms is no key of this version; expected one of inbox, archive, rejected, ready, source, currency, sku_map, columns',
+      'c.yaml:6:5 intake.folder.scan_interval_ms is no key of this version; expected one of inbox, archive, rejected, ready, source, currency, sku_map, columns, allow_mangled_ids',
       'c.yaml:8:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
       'c.yaml:12:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
       'c.yaml:12:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
@@ -89,6 +89,45 @@ log: { level: loud }
       'c.yaml has a mistake:',
       expect.stringContaining('__proto__ is no key of this version'),
     ]);
+  });
+});
+
+describe('addresses and folders that exclude each other', () => {
+  const withWebhook = (listen: string) =>
+    `${minimal}intake: { webhook: { listen: "${listen}", standard_webhooks: [{ name: a, secret_file: whsec }] } }\n`;
+  const rule = 'intake.webhook.listen must have another port than admin.listen (127.0.0.1:9090)';
+
+  it('include two listeners on one port', () => {
+    for (const listen of ['127.0.0.1:9090', 'localhost:9090', '0.0.0.0:9090'])
+      expect(mistakesOf(withWebhook(listen)).join()).toContain(rule);
+    for (const listen of ['127.0.0.1:9091', '127.0.0.2:9090'])
+      expect(mistakesOf(withWebhook(listen)).join()).not.toContain('another port');
+    const anyPort = { flags: { 'admin.listen': '127.0.0.1:0' } };
+    expect(mistakesOf(withWebhook('127.0.0.1:0'), anyPort).join()).not.toContain('another port');
+  });
+
+  it.each([
+    ['intake: { folder: { archive: data/inbox } }', 'intake.folder.archive', 'intake.folder.inbox uses'],
+    ['intake: { folder: { rejected: data/inbox/bad } }', 'intake.folder.rejected', 'intake.folder.inbox uses'],
+    ['results: { folder: data/inbox/ }', 'results.folder', 'intake.folder.inbox uses'],
+    ['intake: { folder: { inbox: data/results/in } }', 'intake.folder.inbox', 'results.folder uses'],
+    ['intake: { folder: { archive: data/work } }', 'intake.folder.archive', 'intake.folder.inbox uses'],
+  ])('include folders that are one, or one inside another: %s', (text, place, problem) => {
+    const [, line = ''] = mistakesOf(`${minimal}${text}\n`);
+    expect(line).toContain(`${place} needs a folder outside of the others`);
+    expect(line).toContain(problem);
+  });
+
+  it('allow folders whose names only begin like another one', () => {
+    expect(mistakesOf(`${minimal}intake: { folder: { archive: data/inbox-done, rejected: data/..inbox } }\n`)).toEqual(
+      [],
+    );
+  });
+
+  it('name the new name of a key that was renamed', () => {
+    expect(mistakesOf(`${minimal}submit: { retry_time_scale: 5 }\n`)[1]).toContain(
+      'submit.retry_time_scale is no key of this version; it is called "trial.time_scale" now',
+    );
   });
 });
 

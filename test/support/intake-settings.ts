@@ -22,4 +22,5 @@ export const folderSettings = {
   ready: 'stable',
   limits: parseLimits,
   columns: {},
+  allowMangledIds: false,
 } as const satisfies Omit<FolderSettings, 'inbox' | 'work' | 'archive' | 'rejected'>;

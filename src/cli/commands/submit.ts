@@ -64,9 +64,9 @@ async function readLines(
   config: Config,
   { clock, stderr }: CliContext,
 ): Promise<readonly Line[]> {
-  const { source, currency, limits, columns, skuMap } = config.intake.folder;
+  const { source, currency, limits, columns, allowMangledIds, skuMap } = config.intake.folder;
   const skus = skuMap === null ? null : new SkuFile(skuMap, clock, loggerFor(config, stderr, 'silent')).current();
-  const options = { source, currency, limits, columns, skus };
+  const options = { source, currency, limits, columns, allowMangledIds, skus };
   const lines: Line[] = [];
   const rejections: NewRejection[] = [];
   try {

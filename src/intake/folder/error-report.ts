@@ -9,6 +9,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   conflict: 'If you want to buy the new content, send it under a new line_id. Otherwise nothing needs to be done.',
   unknown_field: 'Correct or remove the field and send the line again.',
   missing_field: 'Add the field and send the line again.',
+  id_mangled: 'Format the column as text before the export, and send the line again.',
   iccid_mangled: 'Format the column as text before the export, and send the line again.',
   unsafe_number: 'Write the number as a string, in quotes, and send the line again.',
   duplicate_key: 'Remove one of the two and send the line again.',

@@ -6,7 +6,7 @@ import type { FileRow } from '../../store/intake/files.ts';
 import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
 import type { CheckedLine } from '../orders/check-line.ts';
-import { DocumentError } from '../orders/document-error.ts';
+import { DocumentError, spreadsheetFile } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
 import type { OrderFormat } from '../orders/settings.ts';
 import { parseOrders } from '../orders/parse-orders.ts';
@@ -67,9 +67,10 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     if (opened.nlink > 1n) throw hardLinked(Number(opened.nlink));
     const sizeBytes = Number(opened.size);
     const format = formatToRead(name, sizeBytes, config);
-    const { source, currency, limits, columns } = config;
+    const { source, currency, limits, columns, allowMangledIds } = config;
     // One version of the SKU map for both readings of the file.
-    const options = { source, currency, limits, columns, skus: context.skus?.current() ?? null };
+    const skus = context.skus?.current() ?? null;
+    const options = { source, currency, limits, columns, allowMangledIds, skus };
     const { sha256, counted, delimiter } = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);
     const isComplete = await acceptLines(context, { fileId: id, delimiter }, checkedLines, options.skus);
@@ -89,6 +90,7 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
 function formatToRead(name: string, sizeBytes: number, config: FolderSettings): OrderFormat {
   const format = formatOf(name);
   if (format === null) {
+    if (/\.(?:xlsx?|xlsm|ods|numbers)$/i.test(name)) throw spreadsheetFile();
     const marker = name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done_file.' : '';
     throw new DocumentError('unknown_extension', `The name ${JSON.stringify(name)} has no known extension.`, {
       hint: `Order files end in .json, .ndjson, .jsonl or .csv.${marker}`,

@@ -20,6 +20,7 @@ export interface FolderSettings {
   readonly ready: 'stable' | 'done_file';
   readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
+  readonly allowMangledIds: boolean;
 }
 
 /** How often the inbox is scanned, and when a file is ready; `scale` shortens it in trials. */

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { orderLimits } from '../../core/order/order-request.ts';
-import { cellOf, type CountedOrders, orderKeyOf } from './check-row.ts';
+import { cellOf, type CountedOrders, type IdColumn, idColumns, orderKeyOf } from './check-row.ts';
 import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
 import { emptyDocument, ndjsonLines, noOrders, readJsonDocument } from './json-document.ts';
 import type { OrderFormat, ParseLimits, ParseOptions } from './settings.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
-const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set() };
+const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set(), numericIds: new Set() };
 
 export interface DocumentSummary {
   readonly sha256: string;
@@ -61,6 +61,7 @@ async function countCsv(
   endsWithNewline: () => boolean,
 ): Promise<Counted> {
   const orders = new Map<string, { rows: number; lacksLineId: boolean }>();
+  const numericIds = new Set<IdColumn>();
   let rows = 0;
   let last: CsvRow | null = null;
   for await (const some of csvRows(utf8Pieces(parts), options)) {
@@ -70,6 +71,7 @@ async function countCsv(
       const order = orders.get(key) ?? { rows: 0, lacksLineId: false };
       const lacksLineId = order.lacksLineId || cellOf(row, 'line_id') === undefined;
       orders.set(key, { rows: order.rows + 1, lacksLineId });
+      for (const column of idColumns) if (/^\d+$/.test(cellOf(row, column) ?? '')) numericIds.add(column);
     }
     last = some.at(-1) ?? last;
   }
@@ -78,7 +80,7 @@ async function countCsv(
     new Set([...orders].flatMap(([key, order]) => (is(order) ? [key] : [])));
   const oversized = keysWhere((order) => order.rows > orderLimits.linesPerRequest);
   const severalRows = keysWhere((order) => order.rows > 1 && order.lacksLineId);
-  return { rows, counted: { oversized, severalRows }, delimiter: last?.header.delimiter ?? null };
+  return { rows, counted: { oversized, severalRows, numericIds }, delimiter: last?.header.delimiter ?? null };
 }
 
 /** A last row without a newline that is not whole, or whose last known cell is empty: that would change what is bought. */

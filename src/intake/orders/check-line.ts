@@ -174,7 +174,7 @@ function ruleOfInvalid(issue: z.core.$ZodIssue, found: unknown): string {
   }
 }
 
-function didYouMean(name: string, known: readonly string[]): string {
+export function didYouMean(name: string, known: readonly string[]): string {
   const nearest = name.length > 64 ? undefined : nearestName(name, known);
   return nearest === undefined ? '' : `: did you mean ${nearest}?`;
 }
@@ -195,7 +195,8 @@ function shortened<T extends string | null>(text: T, limit: number): T | string 
 export function shownValue(value: unknown): string | null {
   if (value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return shortened(text, valueLimit);
+  // Else nobody sees that a space is the mistake.
+  return shortened(text, valueLimit)?.replaceAll(/^\s+|\s+$/g, (spaces) => '␣'.repeat(spaces.length)) ?? null;
 }
 
 /** An id that breaks its own rule becomes null: it must not name an order, a folder or a file. */

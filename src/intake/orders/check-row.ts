@@ -7,6 +7,7 @@ import {
   type CheckedLine,
   checkHead,
   checkLine,
+  didYouMean,
   type FieldNames,
   identityOf,
   impliedType,
@@ -26,12 +27,27 @@ export interface CountedOrders {
   readonly oversized: ReadonlySet<string>;
   /** With several rows, of which at least one has no line id. */
   readonly severalRows: ReadonlySet<string>;
+  /** The columns in which a row has an id of digits only. */
+  readonly numericIds: ReadonlySet<IdColumn>;
 }
+
+export const idColumns = ['order_id', 'line_id'] as const;
+export type IdColumn = (typeof idColumns)[number];
 
 /** Rows with the same key are lines of one order, also where only some of them name the source that the others have. */
 export function orderKeyOf(row: CsvRow, defaultSource: string): string {
   return `${cellOf(row, 'source') ?? defaultSource}\u0000${cellOf(row, 'order_id') ?? ''}`;
 }
+
+/** What spreadsheets make of a long number, of `1-12`, and of `2026-1-12`: `1,23457E+11`, `12.Jan` or `Jan-12`, a date. */
+const power = /^-?\d+(?:[.,]\d+)?E[+-]\d+$/i;
+const month =
+  '(?:jan|janv|feb|f[eé]vr?|mar|mars|mrz|mär|apr|avr|abr|may|mai|jun|juin|jul|juil|aug|août|ago|sept?|oct|okt|nov|dec|dez|déc|dic|ene)';
+const dayOrMonth = new RegExp(`^(?:\\d\\d?[. -]{1,2}${month}\\.?(?:[. -]\\d{2,4})?|${month}\\.?[. -]\\d\\d)$`, 'i');
+const date = /^(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2(?:\d{4}|\d{2}))(?: 0?0:00(?::00)?)?$/;
+const mangledRule =
+  'looks changed by a spreadsheet, so other orders may have the same id: import the column as text, make it text, and export again. If it is the id of the shop, set intake.folder.allow_mangled_ids';
+const lettersOf = (sku: string): string => sku.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
@@ -42,6 +58,7 @@ const onlyLineId = '1';
 export class RowChecker {
   readonly #options: ParseOptions;
   readonly #counted: CountedOrders;
+  #suggestions = 20; // To compare a SKU with all others takes time.
   #head: { readonly key: string; readonly checked: Checked<OrderHead> } | null = null;
 
   constructor(options: ParseOptions, counted: CountedOrders) {
@@ -61,16 +78,19 @@ export class RowChecker {
       const rule = `has ${cells.length} cells where the header has ${header.width}`;
       return rejected([{ code: 'wrong_cell_count', field: null, rule, value: null }]);
     }
+    const mangled = this.#mangledIds(row);
     if (oversized.has(orderKey)) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: split the order`;
       const value = shownValue(cellOf(row, 'order_id'));
-      return rejected([{ code: 'too_many_lines', field: header.nameOf(['order_id']), rule, value }]);
+      return rejected([...mangled, { code: 'too_many_lines', field: header.nameOf(['order_id']), rule, value }]);
     }
     const head = this.#headOf(row);
-    const problems: Problem[] = head.ok ? [] : [...head.problems];
+    const problems: Problem[] = head.ok ? mangled : [...mangled, ...head.problems];
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
     const line = lineOf(row, isOneOfSeveral, this.#options.skus, problems);
+    for (const [at, problem] of problems.entries())
+      if (problem.code === 'unknown_sku') problems[at] = { ...problem, rule: problem.rule + this.#suggestionFor(row) };
     const joinedHead = head.ok ? head.value : placeholderHead(filledCells(row, headColumns));
     const checked = checkLine(joinedHead, line, header.nameOf, this.#options);
     if (checked.ok && problems.length === 0) return { kind: 'line', line: { ...checked.value, lineNumber } };
@@ -82,6 +102,27 @@ export class RowChecker {
         checked.problems.filter(({ field }) => field !== known),
       );
     return rejected(problems);
+  }
+
+  /** Different ids may have become the same one: the second order would get the code of the first. */
+  #mangledIds(row: CsvRow): Problem[] {
+    if (this.#options.allowMangledIds) return [];
+    return idColumns.flatMap((column) => {
+      const cell = cellOf(row, column) ?? '';
+      const isDate = date.test(cell) && this.#counted.numericIds.has(column);
+      if (!isDate && !power.test(cell) && !dayOrMonth.test(cell)) return [];
+      const field = row.header.nameOf([column]);
+      return [{ code: 'id_mangled', field, rule: mangledRule, value: shownValue(cell) }];
+    });
+  }
+
+  #suggestionFor(row: CsvRow): string {
+    const named = cellOf(row, 'sku') ?? '';
+    const { skus } = this.#options;
+    if (skus === null || this.#suggestions === 0) return '';
+    this.#suggestions -= 1;
+    const isSimilar = (sku: string): boolean => skus.size <= 2000 || lettersOf(sku) === lettersOf(named);
+    return didYouMean(named, [...skus.keys()].filter(isSimilar));
   }
 
   /** The currency belongs to the order: a cancel must name none, but shops fill the column in every row. */
@@ -97,10 +138,12 @@ export class RowChecker {
     const { source: defaultSource, skus } = this.#options;
     const sku = skus?.get(cellOf(row, 'sku') ?? '');
     const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
+    const mangled = this.#mangledIds(row).map(({ field }) => field);
+    const idOf = (column: IdColumn) => (mangled.includes(row.header.nameOf([column])) ? '' : cellOf(row, column));
     const read = {
       source: cellOf(row, 'source'),
-      orderId: cellOf(row, 'order_id'),
-      lineId: cellOf(row, 'line_id') ?? (isOneOfSeveral ? undefined : onlyLineId),
+      orderId: idOf('order_id'),
+      lineId: idOf('line_id') ?? (isOneOfSeveral ? undefined : onlyLineId),
       product: cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid'),
     };
     return identityOf(read, row.lineNumber, defaultSource);
@@ -130,7 +173,7 @@ function addUnnamedCells(row: CsvRow, problems: Problem[]): void {
 
 /** A row of a CSV result that is sent again would be another order, and bought again. */
 function addEscapedIds(row: CsvRow, problems: Problem[]): void {
-  for (const column of ['order_id', 'line_id'] as const) {
+  for (const column of idColumns) {
     const cell = cellOf(row, column);
     if (cell === undefined || !isWithoutFormula(cell)) continue;
     const rule = 'has an apostrophe before a formula, as a CSV result writes it: remove the apostrophe';

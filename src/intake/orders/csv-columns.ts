@@ -66,6 +66,7 @@ export function countKnownNames(names: readonly string[], rules: ColumnRules): n
 }
 
 const columnLimit = 500;
+export const headerExample = 'The first line names the columns, for example: order_id,variant,currency';
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
@@ -190,6 +191,12 @@ class FoundColumns {
       missing.push('currency (or set intake.folder.currency)');
     }
     if (missing.length === 0) return;
+    const filled = this.#names.filter((name) => name !== '');
+    const withDigits = filled.filter((name) => /\d/.test(name));
+    if (this.known.size === 0 && filled.length > 1 && withDigits.length * 2 >= filled.length) {
+      this.#add('missing_column', 'The first line looks like an order: the file has no header.', headerExample);
+      return;
+    }
     const isPiped = this.#names.length === 1 && this.#names[0]?.includes('|') === true;
     const whatToDo = isPiped
       ? 'The separator seems to be "|": add a first line "sep=|".'

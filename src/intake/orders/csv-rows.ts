@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { Readable, pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { countKnownNames, type CsvHeader, readCsvHeader } from './csv-columns.ts';
-import { DocumentError } from './document-error.ts';
+import { countKnownNames, type CsvHeader, headerExample, readCsvHeader } from './csv-columns.ts';
+import { DocumentError, rejectHtml } from './document-error.ts';
 import type { ParseOptions } from './settings.ts';
 
 export interface CsvRow {
@@ -39,10 +39,7 @@ export async function* csvRows(
     if (rows.length > 0) yield rows;
   }
   if (header === null) {
-    throw new DocumentError('missing_column', 'There is no header line.', {
-      line: 1,
-      hint: 'The first line names the columns, for example: order_id,variant,currency',
-    });
+    throw new DocumentError('missing_column', 'There is no header line.', { line: 1, hint: headerExample });
   }
 }
 
@@ -101,6 +98,7 @@ async function readDialect(
     // How long the pieces are must make no difference.
     text = begin.subarray(0, rowBytes).toString('utf8');
   }
+  rejectHtml(text);
   const match = /^sep=([,;\t|])(\r\n|\n|\r|$)/i.exec(text);
   if (match?.[1] !== undefined) {
     return { delimiter: match[1], firstLine: 1, rest: piecesFrom(begin.subarray(match[0].length), iterator) };

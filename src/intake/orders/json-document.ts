@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { FoundOrder } from './check-order.ts';
-import { DocumentError } from './document-error.ts';
+import { DocumentError, rejectHtml } from './document-error.ts';
 import type { ParseLimits } from './settings.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 import { utf8Pieces } from './utf8-text.ts';
@@ -55,6 +55,7 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
     });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
+    rejectHtml(text);
     throw new DocumentError(error.code, syntaxMessage(text, error), {
       line: lineAt(text, error.offset),
       byte: Buffer.byteLength(text.slice(0, error.offset)),

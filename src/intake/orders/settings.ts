@@ -44,6 +44,7 @@ export interface ParseOptions {
   readonly currency: string | null;
   readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
+  readonly allowMangledIds: boolean;
   /** The SKU map of a CSV document; null: a column `sku` is carried through. */
   readonly skus: SkuMap | null;
 }

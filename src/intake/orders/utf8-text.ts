@@ -1,5 +1,5 @@
 import { Buffer, isUtf8 } from 'node:buffer';
-import { DocumentError } from './document-error.ts';
+import { DocumentError, spreadsheetFile } from './document-error.ts';
 
 /** Yields whole characters, without a byte order mark. A decoder that replaces bytes could change what is bought. */
 export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -26,13 +26,15 @@ class Utf8Check {
   #bytes = 0;
   #lines = 1;
 
-  /** The first four bytes show a byte order mark, and UTF-16 without one. */
+  /** The first four bytes show a workbook, a byte order mark, and UTF-16 without one. */
   canBegin(piece: Buffer): boolean {
     return this.#bytes > 0 || piece.length >= 4;
   }
 
   next(received: Buffer): Buffer {
     if (this.#bytes > 0 || received.length === 0) return this.#checked(received);
+    const magic = received.toString('latin1', 0, 4);
+    if (magic === 'PK\x03\x04' || magic === '\xd0\xcf\x11\xe0') throw spreadsheetFile();
     rejectUtf16(received);
     if (received[0] !== 0xef || received[1] !== 0xbb || received[2] !== 0xbf) return this.#checked(received);
     this.#bytes = 3;

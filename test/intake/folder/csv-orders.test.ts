@@ -43,6 +43,39 @@ describe('a CSV file of three columns in the inbox', () => {
     expect(bench.names('rejected')).toEqual([]);
   });
 
+  it.each(['1,23457E+11', '1.23457E+11', '1E+05', '12.Jan', 'Jan-12'])(
+    'gives no customer the code of another one whose id a spreadsheet turned into %s, too',
+    async (id) => {
+      const bench = await benchWith();
+      const file = `order_id,variant,currency\n"${id}",steam-usd-20,USD\n`;
+      bench.drop('first.csv', file);
+      await bench.intake.scanOnce();
+      expect(bench.report().lines?.[0]).toMatchObject({ order_id: null, code: 'id_mangled', value: id });
+      bench.drop('second.csv', `${file}\n`);
+      expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 0, known: 0, rejected: 1 });
+      expect(bench.entryCount()).toBe(0);
+    },
+  );
+
+  it('takes a date for an id only where no other id is a number, and all ids where the configuration allows them', async () => {
+    const rows = (...ids: string[]) => `order_id,variant,currency\n${ids.map((id) => `${id},v,USD\n`).join('')}`;
+    const bench = await benchWith();
+    bench.drop('mixed.csv', rows('1001', '2026-11-23', 'A-E+5', '12-JanX', 'MAY-2026', '1E5'));
+    expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 5, rejected: 1 });
+    bench.drop('dates.csv', rows('2026-11-23', '2026-11-24'));
+    expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 2, rejected: 0 });
+    const allowing = await benchWith({ allowMangledIds: true });
+    allowing.drop('mixed.csv', rows('1001', '2026-11-23', '1E+05', '12.Jan'));
+    expect((await allowing.intake.scanOnce()).lines).toMatchObject({ accepted: 4, rejected: 0 });
+  });
+
+  it('names the spreadsheet also where more rows have the changed id than an order may have lines', async () => {
+    const bench = await benchWith();
+    bench.drop('many.csv', `order_id,variant,currency\n${'1.2E+11,v,USD\n'.repeat(1001)}`);
+    await bench.intake.scanOnce();
+    expect(bench.report().lines?.[0]).toMatchObject({ code: 'id_mangled' });
+  });
+
   it('does not buy several rows of one order without ids, and buys them when the ids are added', async () => {
     const bench = await benchWith();
     bench.drop('orders.csv', 'order_id,variant,currency\n1,v,USD\n1,v,USD\n2,v,USD\n');
@@ -88,6 +121,17 @@ describe('a CSV file of three columns in the inbox', () => {
 });
 
 describe('a CSV file of SKUs in the inbox', () => {
+  it.each(['STEAM20', 'steam-20', 'STEAM-20 '])('names the SKU that %j may mean, and shows spaces', async (named) => {
+    const map = skuFile('sku,type,variant\nSTEAM-20,gift_card_order,v\nESIM-FR,gift_card_order,w\n');
+    const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
+    bench.drop('orders.csv', `order_id,sku\n1,${named}\n2,OTHER\n`);
+    await bench.intake.scanOnce();
+    expect(bench.report().lines).toMatchObject([
+      { rule: 'is not in the SKU map: did you mean STEAM-20?', value: named.replace(' ', '␣') },
+      { rule: 'is not in the SKU map', value: 'OTHER' },
+    ]);
+  });
+
   it('is bought by the SKU map, which is read again when it changes', async () => {
     const map = skuFile(skus);
     const bench = await benchWith({ skuMap: map.path, currency: 'USD' });

@@ -23,6 +23,7 @@ export interface ReadingChanges {
   readonly currency?: string;
   readonly skus?: SkuMap;
   readonly columns?: ParseOptions['columns'];
+  readonly allowMangledIds?: boolean;
   readonly limits?: Partial<ParseLimits>;
   /** Bytes of each piece in which the document arrives. */
   readonly pieceBytes?: number;
@@ -39,8 +40,15 @@ export async function readDocument(
   changes: ReadingChanges = {},
 ): Promise<Reading> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  const { source = 'folder', currency = null, skus = null, columns = {}, pieceBytes = 65_536 } = changes;
-  const options = { source, currency, skus, columns, limits: { ...parseLimits, ...changes.limits } };
+  const {
+    source = 'folder',
+    currency = null,
+    skus = null,
+    columns = {},
+    allowMangledIds = false,
+    pieceBytes = 65_536,
+  } = changes;
+  const options = { source, currency, skus, columns, allowMangledIds, limits: { ...parseLimits, ...changes.limits } };
   const lines: Line[] = [];
   const rejections: Refused[] = [];
   try {

@@ -55,17 +55,19 @@ export const folderIntake = section('The watched folder.', {
     .meta(live),
 });
 
+type WorkFolders = {
+  intake: { folder: Record<'inbox' | 'archive' | 'rejected', string> };
+  results: { folder: string };
+};
+
 /** A file that the worker writes into the inbox would be an order again. */
-export function checkFolders(
-  check: SectionCheck,
-  folder: Record<'inbox' | 'archive' | 'rejected' | 'results', string>,
-): void {
+export function checkFolders(check: SectionCheck, { intake: { folder }, results }: WorkFolders): void {
   const folders = [
     { key: 'intake.folder.inbox', path: folder.inbox },
     { key: 'intake.folder.inbox', path: join(dirname(folder.inbox), 'work') },
     { key: 'intake.folder.archive', path: folder.archive },
     { key: 'intake.folder.rejected', path: folder.rejected },
-    { key: 'results.folder', path: folder.results },
+    { key: 'results.folder', path: results.folder },
   ];
   for (const [index, second] of folders.entries()) {
     for (const first of folders.slice(0, index)) {

@@ -27,10 +27,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   if (parsed.error !== undefined) check.issues.push(...explainSchemaIssues(parsed.error, tree, origins));
   const ca = readCaFile(check, cwd);
   for (const checkSection of rules) checkSection(check);
-  if (parsed.success) {
-    const { intake, results } = withDerivedDefaults(parsed.data, cwd);
-    checkFolders(check, { ...intake.folder, results: results.folder });
-  }
+  if (parsed.success) checkFolders(check, withDerivedDefaults(parsed.data, cwd));
   const { secrets } = check;
   const issues = [...layers.issues, ...check.issues];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));

@@ -11,6 +11,15 @@ const mistaken = `skus:
 `;
 
 describe('a SKU map', () => {
+  it.each([
+    ['yaml', ''],
+    ['yaml', 'skus:\n'],
+    ['yaml', 'skus: {}\n'],
+    ['csv', 'sku,type,variant\n'],
+  ] as const)('without a SKU is refused as such (%s, %j)', (format, content) => {
+    expect(() => readSkuMap(content, format)).toThrow('names no SKU: add at least one');
+  });
+
   it('has the same content in YAML and in CSV', () => {
     const yaml = readSkuMap(
       'skus:\n  A-1: { type: gift_card_order, variant: v, quantity: 3, currency: EUR }\n  "0012": { type: esim_order, plan: p, days: 7 }\n',

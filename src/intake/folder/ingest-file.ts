@@ -6,7 +6,7 @@ import type { FileRow } from '../../store/intake/files.ts';
 import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
 import type { CheckedLine } from '../orders/check-line.ts';
-import { DocumentError, spreadsheetFile } from '../orders/document-error.ts';
+import { DocumentError } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
 import type { OrderFormat } from '../orders/settings.ts';
 import { parseOrders } from '../orders/parse-orders.ts';
@@ -90,10 +90,9 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
 function formatToRead(name: string, sizeBytes: number, config: FolderSettings): OrderFormat {
   const format = formatOf(name);
   if (format === null) {
-    if (/\.(?:xlsx?|xlsm|ods|numbers)$/i.test(name)) throw spreadsheetFile();
     const marker = name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done_file.' : '';
     throw new DocumentError('unknown_extension', `The name ${JSON.stringify(name)} has no known extension.`, {
-      hint: `Order files end in .json, .ndjson, .jsonl or .csv.${marker}`,
+      hint: `Order files end in .json, .ndjson, .jsonl or .csv. Save a workbook as "CSV UTF-8".${marker}`,
     });
   }
   if (sizeBytes > config.limits.documentBytes) throw tooLarge(config.limits);

@@ -29,12 +29,6 @@ export class DocumentError extends OrderSyncError {
   }
 }
 
-export function spreadsheetFile(): DocumentError {
-  return new DocumentError('spreadsheet_file', 'The file is a workbook of a spreadsheet, not text.', {
-    hint: 'Save it as "CSV UTF-8" in the spreadsheet and send that file.',
-  });
-}
-
 /** Throws when a text begins as a web page: a program that asked for an export may have got a sign-in or error page. */
 export function rejectHtml(text: string): void {
   if (!/^\s*<(?:!doctype|html|head|body|table|meta|\?xml)\b/i.test(text)) return;

@@ -1,5 +1,5 @@
 import { Buffer, isUtf8 } from 'node:buffer';
-import { DocumentError, spreadsheetFile } from './document-error.ts';
+import { DocumentError } from './document-error.ts';
 
 /** Yields whole characters, without a byte order mark. A decoder that replaces bytes could change what is bought. */
 export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -34,7 +34,8 @@ class Utf8Check {
   next(received: Buffer): Buffer {
     if (this.#bytes > 0 || received.length === 0) return this.#checked(received);
     const magic = received.toString('latin1', 0, 4);
-    if (magic === 'PK\x03\x04' || magic === '\xd0\xcf\x11\xe0') throw spreadsheetFile();
+    if (magic === 'PK\x03\x04' || magic === '\xd0\xcf\x11\xe0')
+      throw new DocumentError('spreadsheet_file', 'The file is a workbook, not text.', { hint: workbookHint });
     rejectUtf16(received);
     if (received[0] !== 0xef || received[1] !== 0xbb || received[2] !== 0xbf) return this.#checked(received);
     this.#bytes = 3;
@@ -59,6 +60,7 @@ class Utf8Check {
   }
 }
 
+const workbookHint = 'Save it as "CSV UTF-8" in the spreadsheet and send that file.';
 const utf8Hint = 'Save it as UTF-8 (in a spreadsheet: "CSV UTF-8") and send it again.';
 
 function rejectUtf16(piece: Buffer): void {

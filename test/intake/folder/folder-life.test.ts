@@ -81,7 +81,8 @@ describe('a file in the inbox', () => {
     const { intake } = await open();
     bench.drop('orders.xlsx', 'PK');
     expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
-    expect(bench.report()).toMatchObject({ code: 'unknown_extension', file: 'orders.xlsx' });
+    const hint = expect.stringContaining('Save a workbook as "CSV UTF-8"');
+    expect(bench.report()).toMatchObject({ code: 'unknown_extension', file: 'orders.xlsx', next_step: hint });
   });
 
   it('is rejected when it is a link or a pipe, and stays in the inbox when it is a folder', async () => {

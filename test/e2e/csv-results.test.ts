@@ -5,6 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../cli/installation.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
+import { foreignAnswer } from '../support/foreign-answer.ts';
 import { deliveredCodes } from '../support/secret-search.ts';
 import { Installation } from '../support/worker-process.ts';
 
@@ -89,7 +90,7 @@ describe('a CSV order file', () => {
   });
 
   it('is written while a row needs review, and again when that is decided', async () => {
-    place = await Installation.open();
+    place = await Installation.open({ sandbox: { faults: [foreignAnswer] } });
     const worker = place.start();
     await worker.started();
     place.drop('mixed.csv', 'order_id,variant,quantity,currency\n1,steam-usd-5,1,USD\n2,test-other-reference,1,USD\n');

@@ -5,6 +5,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { runHere } from '../cli/installation.ts';
+import { foreignAnswer } from '../support/foreign-answer.ts';
 import { contentsOf, deliveredCodes, filesBelow, findSecrets } from '../support/secret-search.ts';
 import { Installation } from '../support/worker-process.ts';
 
@@ -71,7 +72,7 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 const header = 'source,order_id,variant,quantity,currency\n';
 
 async function buy(): Promise<void> {
-  place = await Installation.open();
+  place = await Installation.open({ sandbox: { faults: [foreignAnswer] } });
   const worker = place.start();
   await worker.started();
   place.drop('done.csv', `${header}shop,1,steam-usd-5,2,USD\nshop,2,steam-usd-5,1,USD\n`);

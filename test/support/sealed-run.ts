@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { runHere } from '../cli/installation.ts';
+import { foreignAnswer } from './foreign-answer.ts';
 import { Receiver, takes } from './receiver.ts';
 import { sealKey } from './seal-keys.ts';
 import { contentsOf, deliveredCodes, filesBelow } from './secret-search.ts';
@@ -46,6 +47,7 @@ export class SealedRun {
     const place = await Installation.open({
       callback: { url: shop.url, secrets: [{ value: callbackSecret }] },
       webhook: { tokens: [{ name: 'shop', value: token }] },
+      sandbox: { faults: [foreignAnswer] },
     });
     mkdirSync(join(place.folder, 'secrets'));
     for (const { id, value } of keys) writeFileSync(join(place.folder, 'secrets', id), `${value}\n`, { mode: 0o600 });

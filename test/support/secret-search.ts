@@ -15,7 +15,12 @@ export function deliveredCodes({ folder }: Installation): readonly string[] {
     for (const name of ['sandbox.db', 'sandbox.db-wal']) copyFileSync(join(folder, name), join(copy, name));
     const database = new SqliteDatabase(join(copy, 'sandbox.db'));
     try {
-      return database.prepare<[], string>('SELECT code FROM codes UNION SELECT matching_id FROM esims').pluck().all();
+      return database
+        .prepare<[], string>(
+          "SELECT value ->> 'code' FROM orders, json_each(orders.codes) UNION SELECT matching_id FROM esims",
+        )
+        .pluck()
+        .all();
     } finally {
       database.close();
     }

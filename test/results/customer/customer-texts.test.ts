@@ -118,7 +118,7 @@ describe('the result of an order', () => {
   });
 
   it('is written without a text when that cannot be made, and the log has no code', async () => {
-    await buy([{ code: 'SECRET\0CODE' }]);
+    await buy([{ code: 'SECRET\uD800CODE' }]);
     expect(await written({ ...settings, qr: ['png'] })).toBe(bareResult());
     const failures = log.filter((text) => text.includes('could not be written')).map((text) => JSON.parse(text));
     expect(failures).toMatchObject([{ level: 50, source: 'shop1', order_id: '1001', kind: 'Error' }]);

@@ -9,8 +9,8 @@ import { buildProgram } from '../src/cli/commands/program.ts';
 import { configKeys } from '../src/config/schema-tree.ts';
 import { folderPairs } from './imports.ts';
 
-/** The goal for `src` is 44,000 lines: this limit goes down with it, never up. */
-const limits = { 'lines of src': 46_500, 'words of docs': 35_000, 'config keys': 130, commands: 34, 'folder pairs': 0 };
+/** New features raise the limit of `src` by what was agreed for them; all else must fit. */
+const limits = { 'lines of src': 44_600, 'words of docs': 35_000, 'config keys': 130, commands: 34, 'folder pairs': 0 };
 
 const root = resolve(import.meta.dirname, '..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');

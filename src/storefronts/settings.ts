@@ -2,7 +2,7 @@ import type { PlatformSettings, ShopSection } from './shop/shop-settings.ts';
 import { shopifySettings } from './shopify/settings.ts';
 import { wooCommerceSettings } from './woocommerce/settings.ts';
 
-/** The keys of `intake.webhook` that list shops. A new platform is added here and in `platforms.ts`. */
+/** The keys of `intake.webhook` that list shops. A new platform is added to both lists here and in `platforms.ts`. */
 export const shopLists = {
   woocommerce: wooCommerceSettings.list,
   shopify: shopifySettings.list,

@@ -24,7 +24,7 @@ export interface AcceptedLine {
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
-  /** The reference of the line; in a conflict, that of the content that was accepted first. */
+  /** The reference of the line; in a conflict, that of its newest entry. */
   readonly reference: string;
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }

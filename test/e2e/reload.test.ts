@@ -185,7 +185,7 @@ describe('SIGHUP', () => {
   it('of a key is not prevented by a SKU map with a mistake', async () => {
     installation = await Installation.open({ sandbox: { accounts: [account] } });
     const skus = join(installation.folder, 'skus.yaml');
-    writeFileSync(skus, 'skus: {}\n');
+    writeFileSync(skus, 'skus: { A: { type: gift_card_order, variant: steam-usd-5 } }\n');
     installation.configure((config) => {
       const secrets = [{ value: 'a-secret-of-the-shop' }];
       config.intake.webhook = { listen: '127.0.0.1:0', shopify: [{ shop: 'main', secrets, sku_map: skus }] };

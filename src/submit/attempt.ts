@@ -13,7 +13,7 @@ import { settlementDelayLeftMs } from '../core/decision/retry-schedule.ts';
 import { judgeResend } from '../core/decision/resend.ts';
 import { stepBetween, type ClockSample } from '../core/time/wall-clock.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
-import type { ClaimVerdict, OpenAttempt, ScopeFindings } from '../store/submission/attempt.ts';
+import type { AttemptClaim, ClaimVerdict, OpenAttempt, ScopeFindings } from '../store/submission/attempt.ts';
 import type { Entry } from '../store/sqlite/rows.ts';
 import type { AccountCheck } from './account-check.ts';
 import { presentTime, type ApiClock } from './api-clock.ts';
@@ -138,7 +138,9 @@ export class Attempt {
   }
 
   /** Whether an entry with an unknown outcome may be sent again now. The claim asks this, inside its transaction. */
-  judgeResend(entry: Entry, originReference: string | null, isPaused: boolean): ClaimVerdict {
+  judgeResend(
+    ...[entry, originReference, isPaused, isSenderAsked]: Parameters<AttemptClaim['judgeResend']>
+  ): ClaimVerdict {
     const { policy, logger, lookups, wholesale } = this.#deps;
     const canLookUp = this.#canLookUp(entry.operation, originReference);
     const facts = { ...entry, canLookUp, mayBeElsewhere: mayBeElsewhere(entry) };
@@ -146,7 +148,8 @@ export class Attempt {
     if (verdict.step === 'review') logger.error({ reference: entry.reference, reason: verdict.reason }, 'needs review');
     if (verdict.step !== 'send' || !isPaused) return verdict;
     // It counts as unknown, and would hold up others as long as its scope is paused.
-    return { step: canLookUp && lookups.hasFound(entry.operation, wholesale) ? 'lookup' : 'wait' };
+    const mayBeFound = isSenderAsked && entry.operation !== 'esim_cancel';
+    return { step: canLookUp && (mayBeFound || lookups.hasFound(entry.operation, wholesale)) ? 'lookup' : 'wait' };
   }
 
   #canLookUp(operation: Operation, originReference: string | null): boolean {
@@ -165,7 +168,8 @@ export class Attempt {
     const isStopped = keyName !== null && !accounts.mayBuy(keyName);
     const isPaused = isSuspect || isStopped || pauses.holdsUp(scopes);
     const lookupsProven = attempt.mayBeOtherAccount !== true && lookups.hasFound(operation, wholesale);
-    return { ...policy, canLookUp, lookupsProven, isPaused };
+    const isSenderStopped = keyName !== null && pauses.isOfOtherAccount(keyName);
+    return { ...policy, canLookUp, lookupsProven, isPaused, isSenderStopped };
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {

@@ -251,8 +251,8 @@ export class Dispatcher {
       openToOtherProducts: pauses.scopesOpenToOtherProducts(),
       ...this.#rechecksOfClaim(),
       render: (entry) => wholesale.render(entry),
-      judgeResend: (entry, originReference, isPaused) => {
-        const verdict = this.#attempts.judgeResend(entry, originReference, isPaused);
+      judgeResend: (...resend) => {
+        const verdict = this.#attempts.judgeResend(...resend);
         // The claim changes the entry: there may be a lookup to make, or a result to deliver.
         if (verdict.step === 'lookup' || verdict.step === 'review') this.#loop.notify();
         if (verdict.step === 'review') this.#deps.onSettled?.();

@@ -106,9 +106,12 @@ export class Pauses {
   }
 
   isKeyPaused(keyName: string): boolean {
-    const pause = this.#find(keyScope(keyName));
     // A key of another account looks up what was sent with it; whether it buys says `AccountCheck`.
-    return pause !== undefined && pause.reason !== keyOfOtherAccount;
+    return this.#find(keyScope(keyName)) !== undefined && !this.isOfOtherAccount(keyName);
+  }
+
+  isOfOtherAccount(keyName: string): boolean {
+    return this.#find(keyScope(keyName))?.reason === keyOfOtherAccount;
   }
 
   /** Whether entries of these scopes are not sent now. A paused balance may have charged them already. */

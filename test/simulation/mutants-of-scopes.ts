@@ -66,7 +66,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'a clean absence does not end an unknown outcome',
     file: 'core/decision/decide-lookup.ts',
-    changes: [['if (isFirst || !policy', 'if (isFirst || facts.attempts < 1e9 || !policy']],
+    changes: [['= isFirst || !policy', '= isFirst || facts.attempts < 1e9 || !policy']],
   },
   {
     name: 'a trial sends many orders at once',
@@ -287,6 +287,6 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
   {
     name: 'a key of another account does not look up what was sent with it',
     file: 'submit/pauses.ts',
-    changes: [['return pause !== undefined && pause.reason !== keyOfOtherAccount;', 'return pause !== undefined;']],
+    changes: [[' && !this.isOfOtherAccount(keyName);', ';']],
   },
 ];

@@ -188,9 +188,11 @@ function unknownNotFound(input: DecisionInput): Settlement {
 function sendAgain(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const isFirst = facts.attempts < 2 && !policy.isPaused;
-  if (isFirst || !policy.lookupsProven) return { ...unchanged(input, 'not_found'), counted: false };
+  const isSentNow = isFirst || !policy.lookupsProven;
+  if (isSentNow && policy.isSenderStopped !== true) return { ...unchanged(input, 'not_found'), counted: false };
   const delayed = lookUpAfterDelay(input, 'not_found');
   if (delayed !== null) return delayed;
+  if (!policy.lookupsProven) return flagUnknown(input, 'not_found', unprovenAtSender);
   const message =
     'its attempts ended without a clear answer, and lookups after the settlement delay do not find it: it is sent again under the same reference';
   return {
@@ -203,6 +205,9 @@ function sendAgain(input: DecisionInput): Settlement {
     error: { code: 'order_absent', message, buffered: false },
   };
 }
+
+const unprovenAtSender =
+  'the key that sent it is of another account and does not find it, but no lookup has ever found an order: it may be bought there';
 
 /** It is not sent again, and the settlement delay is over. If lookups work, nothing was bought. */
 function neverArrived(input: DecisionInput): Settlement {

@@ -56,6 +56,8 @@ export interface DecisionPolicy {
   readonly lookupsProven: boolean;
   /** Whether a scope of this entry is paused, so that it is not sent again now. */
   readonly isPaused: boolean;
+  /** Whether the key that sent it is of another account: only what is proven absent there may be sent with another key. */
+  readonly isSenderStopped?: boolean;
 }
 
 /** Constants that no deployment has a reason to change. */

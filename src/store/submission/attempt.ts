@@ -37,7 +37,13 @@ export interface AttemptClaim {
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
   /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
-  readonly judgeResend: (entry: Entry, originReference: string | null, isPaused: boolean) => ClaimVerdict;
+  readonly judgeResend: (
+    entry: Entry,
+    originReference: string | null,
+    isPaused: boolean,
+    /** Its key buys nothing any more, and still looks up what was sent with it. */
+    isSenderAsked: boolean,
+  ) => ClaimVerdict;
 }
 
 /** Which orders of shops are read again before a line of them is sent. Called within the claim. */

@@ -120,7 +120,10 @@ function nextToSendAgain(search: Search): EntryRow | null {
     const isStopped = otherSender === 1 && paused.all.has(keyScope(row.key_name ?? ''));
     if (otherSender === 1 && !isStopped) continue;
     const isPaused = isStopped || isSendPaused(scopesOf(row), paused);
-    const verdict = claim.judgeResend(entryOf(outbox, row), originOf(outbox.database, row), isPaused);
+    // It still looks up what was sent with it.
+    const sender = isStopped ? readPause(outbox.database, keyScope(row.key_name ?? '')) : null;
+    const isSenderAsked = sender?.reason === keyOfOtherAccount;
+    const verdict = claim.judgeResend(entryOf(outbox, row), originOf(outbox.database, row), isPaused, isSenderAsked);
     if (otherSender !== null && (otherSender === 0 || verdict.step === 'wait'))
       flagForReview(outbox, row, senderGone, nowMs);
     else if (verdict.step === 'send' && !isHeldByShop(search, row)) return row;

@@ -1,0 +1,67 @@
+import { onTestFinished, expect, it } from 'vitest';
+import type { LookupOutcome } from '../../src/core/answers/outcome.ts';
+import { keyOfOtherAccount } from '../../src/store/submission/account-keys.ts';
+import { Attempt } from '../../src/submit/attempt.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import { takeKey } from '../../src/submit/budgeted-read.ts';
+import { attemptDeps } from '../support/attempt-deps.ts';
+import { entries } from '../support/operator.ts';
+import { answer, close, line, nothing, Outbox } from '../support/outbox.ts';
+
+const main = { keyName: 'main', keyValue: 'value-main' };
+const spare = { keyName: 'spare', keyValue: 'value-spare' };
+
+/** The key `spare` sent an entry, and is known to be of another account since. No lookup has found an order yet. */
+async function sentByOtherAccount(shown: LookupOutcome) {
+  const box = await Outbox.open();
+  onTestFinished(() => box.close());
+  const { submission } = box.store;
+  const usual = attemptDeps(box.store, { lookUp: async () => shown });
+  const deps = {
+    ...usual,
+    gate: new BudgetGate(['main', 'spare'], usual.limits, usual.clock),
+    keyValue: (name: string) => `value-${name}`,
+  };
+  const attempts = new Attempt(deps);
+  const keys = [main, spare].map(({ keyName, keyValue }) => ({ name: keyName, value: keyValue }));
+  await submission.budget.adoptKeys({ keys, nowMs: 1000, whileRunning: false });
+  await box.accept([line()]);
+  const nowMs = deps.clock.wallMs();
+  const sent = close(await box.opened({ ...spare, nowMs }), { ...nothing, nextStep: 'send', dueAtMs: nowMs });
+  await submission.closeAttempt({ ...sent, nowMs });
+  await submission.accountKeys.prove(main.keyValue);
+  const pause = { scope: 'key:spare', reason: keyOfOtherAccount, message: '', openedBy: 'worker', probeAtMs: null };
+  await submission.pauses.open({ ...pause, nowMs });
+  await deps.pauses.refresh();
+  return {
+    /** What becomes of the entry when `main` sends. */
+    claimed: async () => {
+      const claim = box.claim({ ...main, nowMs, judgeResend: (...resend) => attempts.judgeResend(...resend) });
+      expect(await submission.openAttempt(claim)).toBeNull();
+      return entries(box)[0];
+    },
+    lookedUp: async () => {
+      const lookup = { step: 'lookup', nowMs: deps.clock.wallMs() + 3_600_000 } as const;
+      expect(await submission.openAttempt(box.claim({ ...lookup, ...main }))).toBeNull();
+      const attempt = await box.opened({ ...lookup, ...spare });
+      const key = takeKey(deps, 'read', [main.keyName]);
+      if (key === null) throw new Error('a slot is free');
+      await attempts.run(attempt, key, new AbortController().signal);
+      return entries(box)[0];
+    },
+  };
+}
+
+it('an order that a key of another account sent is settled by a lookup with that key', async () => {
+  const sender = await sentByOtherAccount({ kind: 'found', answer });
+  expect(await sender.claimed()).toMatchObject({ state: 'unknown', next_step: 'lookup', review_reason: null });
+  expect(await sender.lookedUp()).toMatchObject({ state: 'fulfilled', order_number: answer.orderNumber });
+});
+
+it('a person is asked when that key does not find it three times, because no lookup has found an order yet', async () => {
+  const sender = await sentByOtherAccount({ kind: 'absent' });
+  await sender.claimed();
+  for (const absences of [1, 2])
+    expect(await sender.lookedUp()).toMatchObject({ state: 'unknown', next_step: 'lookup', absences });
+  expect(await sender.lookedUp()).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
+});

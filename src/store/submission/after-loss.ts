@@ -7,6 +7,7 @@ import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqli
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { makeDatabaseId, readMeta, writeMeta } from '../sqlite/meta.ts';
 import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
+import { forgetRefusals } from './entry-changes.ts';
 
 /*
  * This outbox may replace one that was lost, or be an older copy of it. The lost one may have sent entries that are "never
@@ -29,8 +30,7 @@ const newestOpen = columnOf<[], number>(
 // bought in another way. They are looked up like entries that were never sent. Entries that were looked up after an earlier
 // loss are looked up again.
 const restartRecovery = statementOf<[], never>(
-  `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state IN ('sending', 'unknown') THEN 1 ELSE 0 END, absences = 0,
-     outcome_unknown = CASE WHEN state = 'unknown' THEN 1 ELSE outcome_unknown END
+  `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
    WHERE state IN (${openStates})`,
 );
 const moveArrivals = statementOf<{ stepMs: number; untilMs: number }, never>(
@@ -51,6 +51,7 @@ export function beginAfterLoss(database: Sqlite, given: AfterLossRequest): void 
     const untilMs = Math.max(request.untilMs, (newestOpen(database).get() ?? 0) + 1);
     makeDatabaseId(database);
     writeMeta(database, untilName, String(untilMs));
+    forgetRefusals(database).run();
     restartRecovery(database).run();
     const detail = { until_ms: untilMs, replaced };
     recordAudit(database, { ...request, action: 'recovery_stage', subject: 'outbox', detail });

@@ -87,6 +87,15 @@ const updateRecovered = updateOf(
   `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
      updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
 );
+/**
+ * After a loss, a refusal that only a lookup was to confirm says nothing: its entry waits, as if it had never been looked up.
+ * Its outcome becomes unknown when the number of those allows it.
+ */
+export const forgetRefusals = statementOf<[], never>(
+  `UPDATE entries SET state = CASE state WHEN 'unknown' THEN 'waiting' ELSE state END, error_buffered = 0,
+     held_from = CASE state WHEN 'held' THEN 'waiting' END
+   WHERE outcome_unknown = 0 AND (state = 'unknown' OR (state = 'held' AND held_from = 'unknown'))`,
+);
 const updateHeld = updateOf(
   `UPDATE entries SET state = 'held', held_from = coalesce(held_from, :from), held_by = :by, review_reason = :why, updated_at_ms = :nowMs
    WHERE id = :id AND state = :from`,

@@ -112,6 +112,51 @@ it('the oldest entries that were never sent are asked for: none of a later start
   expect(await unsent(9)).toEqual([]);
 });
 
+it('in an older copy a refusal that was to be confirmed waits, and its outcome is unknown only when the limit allows it', async () => {
+  const error = { code: 'insufficient_balance', message: 'too low', buffered: true };
+  const confirming: Settlement = {
+    ...waiting,
+    state: 'unknown',
+    nextStep: 'lookup',
+    row: 'insufficient_balance',
+    error,
+  };
+  await box.accept([line({ orderId: 'a', variant: 'card1' }), line({ orderId: 'b', variant: 'card2' })], null, 1000);
+  await box.store.submission.closeAttempt(close(await box.opened(), confirming));
+  await box.store.submission.closeAttempt(close(await box.opened(), outcomeUnknown));
+  await box.store.operator.beginAfterLoss(loss);
+  const nowMs = 900_000;
+  const next = () => box.store.submission.openAttempt(box.claim({ step: 'lookup', nowMs }));
+  const entry = { recoveryStage: 'own_reference', outcomeUnknown: true, errorBuffered: false };
+  // The one place is taken: only that entry is looked up.
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs, maxUnknownOutcomes: 1 }))).toBeNull();
+  expect(await next()).toMatchObject({ entry: { ...entry, variant: 'card2' } });
+  expect(await next()).toBeNull();
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs, maxUnknownOutcomes: 4 }))).toBeNull();
+  expect(await next()).toMatchObject({ entry: { ...entry, variant: 'card1' } });
+});
+
+it('in an older copy such a refusal of a held entry waits behind its hold', async () => {
+  const confirming: Settlement = { ...waiting, state: 'unknown', nextStep: 'lookup' };
+  const [entry] = await box.accept([line()], null, 1000);
+  await box.store.submission.closeAttempt(close(await box.opened(), confirming));
+  const act = (action: 'hold' | 'release') =>
+    box.store.operator.actOnEntry({
+      reference: entry?.reference ?? '',
+      order: { action },
+      actor: 'test',
+      reason: 'asked',
+      nowMs: 3000,
+      nowMono: 0,
+      bootId: null,
+      referenceExpiryMs: 86_400_000,
+      lookupFamilies: ['gift_card'],
+    });
+  await act('hold');
+  await box.store.operator.beginAfterLoss(loss);
+  expect(await act('release')).toMatchObject({ after: 'waiting' });
+});
+
 it('in an older copy an entry in the state sending is looked up first, too', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.opened();

@@ -29,7 +29,7 @@ import {
   type WalkCall,
 } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
-import { findDifference, findMismatch } from './connector/compare-order.ts';
+import { findDifference, findMismatch, showsGoods } from './connector/compare-order.ts';
 import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
@@ -196,14 +196,19 @@ export class WholesaleClient {
     if (!isPathPart(call.key)) return impossibleLookup('an order cannot be looked up by this key');
     const path = fillPath(lookup.path, { key: call.key });
     let differs: string | null = null;
+    let repeatsGoods = false;
     const result = await this.#lookUp(path, call, call.family, (body) => {
       const answerWire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
       const reading = readLookup(body, call.family, call.expectReference, answerWire);
-      if (reading.kind === 'read' && call.ordered) differs = findDifference(reading.order, call.ordered, this.#wire);
+      if (reading.kind === 'read' && call.ordered) {
+        differs = findDifference(reading.order, call.ordered, this.#wire);
+        repeatsGoods = differs === null && showsGoods(reading.order, call.ordered, this.#wire);
+      }
       return reading;
     });
-    if (result.kind !== 'found' || differs === null) return result;
-    return { ...result, differs: withoutSecret(differs, call.keyValue) };
+    if (result.kind !== 'found') return result;
+    const told = differs === null ? {} : { differs: withoutSecret(differs, call.keyValue) };
+    return { ...result, ...told, ...(repeatsGoods ? { repeatsGoods } : {}) };
   }
 
   /** Reads one eSIM; its state is in `answer.status` and in its unit. Only while `canLookUpEsim()`. */

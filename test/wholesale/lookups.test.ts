@@ -63,6 +63,24 @@ it('a found order is compared with the purchase, also inside a list, and the dif
   }
 });
 
+it('a found order repeats the goods only when it shows the product and the quantity as ordered', async () => {
+  const purchase = { operation: 'gift_card_order', variant: 'a', plan: null, iccid: null, quantity: 1 } as const;
+  const call = { keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' } as const;
+  for (const [shown, repeats] of [
+    ['"variant":"a","quantity":1', true],
+    ['"variant":"a"', false],
+    ['"status":"completed"', false],
+    ['"variant":"b","quantity":1', false],
+  ] as const) {
+    const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, `{"reference":"os-1",${shown}}`)));
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    onTestFinished(async () => client.close());
+    const found = await client.lookUp({ ...call, ordered: { ...purchase, days: null, currency: 'USD' } });
+    expect('repeatsGoods' in found).toBe(repeats);
+  }
+});
+
 it('a key that cannot stand in a path fails the lookup without a request, and without a throw', async () => {
   const client = clientOf('http://127.0.0.1:9');
   onTestFinished(async () => client.close());

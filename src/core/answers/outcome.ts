@@ -84,6 +84,8 @@ export type LookupOutcome =
       readonly answer: OrderAnswer;
       /** How the found order differs from what was ordered, with both values; absent when it does not. */
       readonly differs?: string;
+      /** Whether it repeats the product and the quantity, and the eSIM of a top-up, as ordered. */
+      readonly repeatsGoods?: boolean;
     }
   | { readonly kind: 'absent' }
   | { readonly kind: 'failed'; readonly outcome: Outcome };

@@ -15,6 +15,7 @@ import {
   flagForReview,
   reviewIfExpired,
   flagUnknown,
+  otherGoods,
   settleByAnswer,
   unchanged,
   type DecisionInput,
@@ -38,7 +39,7 @@ export function decideLookup(
 function settlementOf(input: DecisionInput, lookup: LookupOutcome): Settlement {
   switch (lookup.kind) {
     case 'found':
-      return orderFound(input, lookup.answer, lookup.differs ?? null);
+      return orderFound(input, lookup);
     case 'absent':
       return notFound(input);
     case 'failed':
@@ -46,12 +47,17 @@ function settlementOf(input: DecisionInput, lookup: LookupOutcome): Settlement {
   }
 }
 
-function orderFound(input: DecisionInput, answer: OrderAnswer, differs: string | null): Settlement {
+function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found' }): Settlement {
   const { facts } = input;
+  const { answer, differs = null, repeatsGoods = false } = found;
   if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
   if (facts.recoveryStage === 'replacement') return replacementFound(input);
   // Another purchase has this reference: nobody gets its units.
   if (differs !== null) return flagUnknown(input, 'answer_mismatch', foreignText(differs, answer));
+  if (facts.buffered?.code === otherGoods && !repeatsGoods) {
+    const reason = `${facts.buffered.message}; and the order found under its reference does not repeat what was ordered`;
+    return flagUnknown(input, 'answer_mismatch', reason);
+  }
   const settled = settleByAnswer(input, answer);
   return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled, answer) : settled;
 }

@@ -8,6 +8,7 @@ import type { Outcome, OutcomeRow } from '../answers/outcome.ts';
 import { isOverdue } from './resend.ts';
 import {
   errorOf,
+  otherGoods,
   nextTryAtMs,
   outcomeKnown,
   flagForReview,
@@ -30,7 +31,7 @@ export function decideSubmission(
   random: Random,
 ): Settlement {
   const input = { facts, policy, nowMs, random };
-  const outcome = withoutForeignAnswer(ended);
+  const outcome = withoutForeignAnswer(facts, ended);
   const cell = decisionTable[outcome.row][columnFor(facts)];
   const isConfirmed = cell.confirm !== true || !policy.canLookUp || !policy.lookupsProven;
   const applied = isConfirmed ? applyCell(input, cell, outcome) : confirm(input, outcome);
@@ -38,10 +39,13 @@ export function decideSubmission(
   return reviewIfExpired(input, reviewIfMaybeSplit(input, applied), evidence);
 }
 
-/** Nothing of an answer about another order is kept but its number, in words for a person. */
-function withoutForeignAnswer(outcome: Outcome): Outcome {
+/** Nothing of an answer about another order is kept but its number, in words for a person, and whether it was swapped. */
+function withoutForeignAnswer({ reference }: EntryFacts, outcome: Outcome): Outcome {
   const { row, message, answer } = outcome;
-  return row === 'answer_mismatch' ? { ...outcome, message: foreignText(message, answer), answer: null } : outcome;
+  if (row !== 'answer_mismatch') return outcome;
+  const isOurs = answer?.reference?.toLowerCase() === reference.toLowerCase();
+  const code = isOurs ? otherGoods : outcome.code;
+  return { ...outcome, code, message: foreignText(message, answer), answer: null };
 }
 
 /** Applies one cell of the decision table to an entry. Pure. */

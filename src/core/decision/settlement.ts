@@ -147,6 +147,9 @@ export function errorOf(outcome: Pick<Outcome, 'code' | 'row' | 'message'>, buff
   return { code: outcome.code ?? outcome.row, message: outcome.message, buffered };
 }
 
+/** The code of an answer that repeats our reference, and shows something else than was ordered: it was not swapped. */
+export const otherGoods = 'other_goods';
+
 /** The key or account that an outcome says is denied; null when it denies neither. */
 export function denialOf({ row, message }: Outcome, column: Column = 'clean'): Settlement['pause'] {
   const kind = decisionTable[row][column].pause;

@@ -67,6 +67,14 @@ export function findDifference(found: ExactJson, ordered: Purchase, wire: Wire):
   return null;
 }
 
+/** Whether a found order shows every field that says what was bought: none of these can be another one then. */
+export function showsGoods(found: ExactJson, ordered: Purchase, wire: Wire): boolean {
+  const order = orderObjectsIn(found, familyOf(ordered.operation), wire.answer)[0] ?? found;
+  return comparisons(ordered.operation, ordered, wire)
+    .filter(({ field, value }) => value !== null && ['product', 'quantity', 'iccid'].includes(field))
+    .every(({ field, names, read }) => wire.lookup.compare.includes(field) && firstAt(order, names, read) !== null);
+}
+
 interface Comparison {
   readonly field: ComparedField;
   readonly names: readonly string[];

@@ -224,6 +224,21 @@ describe('the decision about a lookup', () => {
     }
   });
 
+  it('settles other goods under our own reference only by a lookup that repeats what was ordered: they were not swapped', () => {
+    const entry = facts({ state: 'sending' });
+    const goods = outcome('answer_mismatch', { http: 200, answer: answer({ reference: entry.reference }) });
+    const { error } = decideSubmission(entry, goods, policy, now, noJitter);
+    const kept = { row: 'answer_mismatch', code: error?.code ?? null, message: error?.message ?? '' } as const;
+    const asked = facts({ ...outcomeUnknown, buffered: kept });
+    const silent = decideLookup(asked, { kind: 'found', answer: answer() }, policy, now, noJitter);
+    expect(silent).toMatchObject({ state: 'needs_review', row: 'answer_mismatch', outcomeUnknown: true, answer: null });
+    expect(silent.reviewReason).toContain('GC-1');
+    const clear = decideLookup(asked, { kind: 'found', answer: answer(), repeatsGoods: true }, policy, now, noJitter);
+    expect(clear.state).toBe('fulfilled');
+    const swapped = outcome('answer_mismatch', { http: 200, answer: answer({ reference: 'os-of-others' }) });
+    expect(decideSubmission(entry, swapped, policy, now, noJitter).error?.code).toBe('answer_mismatch');
+  });
+
   it('settles such an answer by a lookup of its own reference, and asks a person only when that finds nothing', () => {
     const mixedUp = {
       row: 'answer_mismatch',

@@ -213,7 +213,9 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
     world.clockJumps.unnoticedSince(seen.leftAtMs ?? 0) >= settings.referenceExpiryMs;
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing.
-  const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
+  // What a key of another account did not buy is sent with another key, once its absence there is proven.
+  const isOfOtherAccount = order === undefined && seen.authorization === world.plan.account.foreign;
+  const mattersWhenAbsent = seen.refused || line.notAfterMs !== null || isOfOtherAccount;
   if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
     return true;
   if (order === undefined) return false;

@@ -17,6 +17,8 @@ export interface SeenOfCall {
   leftAtMs: number | null;
   /** When its latest call was sent. */
   lastLeftAtMs: number | null;
+  /** Of its latest call. */
+  authorization: string | null;
   body: string | null;
   /** A lost outbox sent it without success, so the next outbox may send another body under its reference. */
   mayDiffer: boolean;
@@ -93,6 +95,7 @@ export class WireWatch implements WireObserver {
       refused: false,
       leftAtMs: null,
       lastLeftAtMs: null,
+      authorization: null,
       body: null,
       mayDiffer: false,
       path: '',
@@ -111,6 +114,7 @@ export class WireWatch implements WireObserver {
     const seen = this.of(subject);
     seen.leftAtMs ??= this.#nowMs();
     seen.lastLeftAtMs = this.#nowMs();
+    seen.authorization = call.authorization;
     const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
     if (seen.path === '' || seen.mayDiffer)
       Object.assign(seen, { path: call.path, body: call.body, family, mayDiffer: false });

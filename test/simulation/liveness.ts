@@ -37,6 +37,13 @@ const balanceTrialMs = 1_000_000;
 
 /** An order of a product that did not fail tries its family at once; others of the family follow when it was accepted. */
 const familyTrialMs = 300_000;
+/**
+ * With so many failed products their family is not tried early. Where each may be money for the wrong goods, the next trial
+ * comes after so many ms at most, after the last one that failed, with its jitter of a tenth.
+ */
+const manyProducts = 5;
+const dearFamilyTrialMs = 240 * 60_000 * 1.1;
+const wrongGoods: ReadonlySet<string> = new Set(['shows_other_product', 'has_unread_field']);
 
 /** After these kinds of trouble nobody knows whether the call bought something. */
 const unsettled: ReadonlySet<string> = new Set([
@@ -242,12 +249,7 @@ export class Liveness {
     for (const count of later.values()) calls += 2 * Math.min(count, ofOwnProduct);
     const trialMs = this.#dearBefore(awaited) >= dearLines ? balanceTrialMs : 0;
     // Calls that read share the budget, and entries that wait take turns with new ones.
-    return (
-      (2 * calls * settings.limits.windowMs) / (orders * keys) +
-      heldMs / places +
-      trialMs +
-      this.#familyTrialMs(awaited.line)
-    );
+    return (2 * calls * settings.limits.windowMs) / (orders * keys) + heldMs / places + trialMs;
   }
 
   /** Checks every healthy line. A line that the API, or a wrong answer, has judged itself is not one. */
@@ -269,7 +271,8 @@ export class Liveness {
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
       const isSound = (boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY) + knownAfterMs < awaited.sinceMs;
-      const neededMs = this.#workMs(awaited, isSound) + this.#clearingMs(isSound) + slackMs;
+      const trialMs = this.#familyTrialMs(awaited, isSound, api);
+      const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(isSound) + slackMs;
       const untilMs = deadlineMs(startMs, neededMs, disturbances);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
       if (soldMs <= untilMs) continue;
@@ -296,17 +299,44 @@ export class Liveness {
 
   /**
    * Two products of a family that are in trouble in the same way can pause the family, until an order of a healthy one is
-   * the trial.
+   * the trial: at once, or, where many sold wrong goods, when it is due.
    */
-  #familyTrialMs(line: AcceptableLine): number {
+  #familyTrialMs(awaited: Awaited, isSound: boolean, api: ApiLedger): number {
     const { account, troubles } = this.#plan;
-    const isPlan = line.operation !== 'gift_card_order';
+    const isPlan = awaited.line.operation !== 'gift_card_order';
     const names = [...account.products].filter(([name, { refusals }]) => {
       const kind = troubles.products.get(name)?.kind;
       const isOdd = refusals.some((it) => it.code === 'some_new_code');
       return name.includes('plan') === isPlan && (isOdd || (kind !== undefined && !delaysOnly.has(kind)));
     });
-    return names.length < 2 ? 0 : familyTrialMs;
+    if (names.length < 2) return 0;
+    return this.#dearFamilyTrialMs(awaited, isSound, api) ?? familyTrialMs;
+  }
+
+  /**
+   * How long the trial of a family may be due after this line, in ms; null where too few products sold wrong goods before
+   * it was bought. A due trial goes to a product that was bought before; without one it may go to each that still fails.
+   */
+  #dearFamilyTrialMs({ line, reference, sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number | null {
+    const boughtMs = api.find(reference)?.atMs ?? this.#nowMs();
+    const family = familyOf(line.operation);
+    const troubleOf = (product: string): Span | null => {
+      const trouble = this.#plan.troubles.products.get(product);
+      return trouble !== undefined && wrongGoods.has(trouble.kind) ? trouble : null;
+    };
+    const before = api.orders.filter((it) => it.family === family && it.atMs < boughtMs);
+    const wasWell = new Set(
+      before.filter((it) => it.atMs < (troubleOf(it.product)?.fromMs ?? 0)).map((it) => it.product),
+    );
+    const wrong = before.filter(({ product, atMs }) => {
+      const trouble = troubleOf(product);
+      return trouble !== null && trouble.fromMs <= atMs && atMs < trouble.untilMs;
+    });
+    // Against a product that was bought before, only failures of such count.
+    const failed = new Set(wrong.map((it) => it.product).filter((product) => !isSound || wasWell.has(product)));
+    if (failed.size < manyProducts) return null;
+    const lastMs = isSound ? sinceMs : Math.max(sinceMs, ...wrong.map((it) => it.atMs));
+    return lastMs - sinceMs + dearFamilyTrialMs;
   }
 }
 

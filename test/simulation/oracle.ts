@@ -8,6 +8,7 @@ import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
 import { lasts } from './troubles.ts';
 import { isReplaced, looksUpFirst, mayNeedReviewAfterLoss } from './oracle-after-loss.ts';
+import type { SeenOfCall } from './wire-watch.ts';
 import type { World } from './world.ts';
 
 const referencesOfLine = (world: World, line: AcceptableLine): ReadonlySet<string> =>
@@ -214,8 +215,8 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing.
   // What a key of another account did not buy is sent with another key, once its absence there is proven.
-  const isOfOtherAccount = order === undefined && seen.authorization === world.plan.account.foreign;
-  const mattersWhenAbsent = seen.refused || line.notAfterMs !== null || isOfOtherAccount;
+  const isAtOtherAccount = order === undefined && mayBeAtOtherAccount(world, seen);
+  const mattersWhenAbsent = seen.refused || line.notAfterMs !== null || isAtOtherAccount;
   if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
     return true;
   if (order === undefined) return false;
@@ -224,6 +225,17 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
     late >= settings.placedDeadlineMs || (late > 0 && (!readings.lookup || areLookupsInTrouble(world, order)));
   const shownAs = world.plan.troubles.products.get(order.product)?.kind ?? '';
   return order.state === 'failed' || isLate || oddUnits.has(shownAs);
+}
+
+/**
+ * Whether the account that was sent to is another one than an order came from. The worker takes that of the first delivered
+ * order for its own, whichever it is. A call that never left may have been meant for either.
+ */
+function mayBeAtOtherAccount({ api, plan }: World, { authorization, lastMs }: SeenOfCall): boolean {
+  const { foreign } = plan.account;
+  if (foreign === undefined) return false;
+  const sentTo = authorization === null ? null : authorization === foreign ? 'other' : 'own';
+  return api.ledger.orders.some((it) => it.account !== sentTo && it.atMs < lastMs);
 }
 
 /** Units that only a person can judge. */

@@ -183,9 +183,12 @@ export class Liveness {
     const most = Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
     // What was bought before has the rest to itself.
     if (isSound && most > 1) return false;
+    // An answer that shows other goods is settled by a lookup: its outcome is unknown while lookups do not work.
+    const isUnsettled = (kind: string): boolean =>
+      unsettled.has(kind) || (kind === 'shows_other_product' && troubles.lookups.length > 0);
     const ofProduct = [...troubles.products].map(([name, { kind }]) => {
       const lines = [...this.#lines.values()].filter((it) => productName(it.line) === name).length;
-      return unsettled.has(kind) ? Math.min(2, lines) : 0;
+      return isUnsettled(kind) ? Math.min(2, lines) : 0;
     });
     return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= Math.max(1, Math.floor(most / 2));
   }

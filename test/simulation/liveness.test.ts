@@ -90,3 +90,97 @@ describe('how late a healthy order may be bought while other products of its fam
     expect(violationsOf({ ...usual, ...changes })).toHaveLength(1);
   });
 });
+
+const refusal = { ...forEver, status: 402, code: 'insufficient_balance', message: 'The balance does not cover it.' };
+
+/** Products that the balance does not cover until 8 h, each with two orders at 1 h, and an order of another one at 2 h. */
+interface DearCase {
+  readonly dearProducts: number;
+  /** Whether the healthy product, and the dear ones, were bought before. */
+  readonly isSound: boolean;
+  readonly wereBought: boolean;
+  readonly currency: 'USD' | 'EUR';
+  /** In hours. */
+  readonly lookupsHangUntil: number;
+  readonly boughtAt: number;
+}
+
+function violationsOfDear(dearCase: DearCase): readonly string[] {
+  const { dearProducts, isSound, wereBought, currency, lookupsHangUntil, boughtAt } = dearCase;
+  const dear = Array.from({ length: dearProducts }, (_, index) => `dear${index}`);
+  const product = { ...plainProduct, refusals: [{ ...refusal, fromMs: hourMs / 2, untilMs: 8 * hourMs }] };
+  const plan: RunPlan = {
+    ...plainPlan,
+    settings: { ...plainPlan.settings, maxUnknownOutcomes: 8 },
+    account: {
+      ...plainAccount,
+      products: new Map([['card', plainProduct], ...dear.map((name) => [name, product] as const)]),
+    },
+    troubles: {
+      ...noTroubles,
+      lookups:
+        lookupsHangUntil === 0
+          ? []
+          : [{ kind: 'hangs', family: 'gift_card', fromMs: 0, untilMs: lookupsHangUntil * hourMs }],
+    },
+  };
+  let nowMs = 0;
+  const clock = (): number => nowMs;
+  const ignored = (): undefined => undefined;
+  const liveness = new Liveness(plan, clock, new ClockJumps(clock, 1000));
+  const wire = new WireWatch({ nowMs: clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
+  const api = new ApiLedger(new SeededRandom(1));
+  const sell = (name: string, atMs: number, reference: string): void =>
+    void api.add({ ...giftCardOrder, product: name, reference, atMs });
+  liveness.workerUp();
+  if (isSound) sell('card', 1000, 'before');
+  if (wereBought) for (const name of dear) sell(name, 1000, `before ${name}`);
+  nowMs = hourMs;
+  for (const name of dear) {
+    for (const copy of [1, 2]) liveness.acknowledged({ ...plainLine, variant: name, currency }, `${name} ${copy}`);
+  }
+  nowMs = 2 * hourMs;
+  liveness.acknowledged(plainLine, 'the order');
+  sell('card', boughtAt * hourMs, 'the order');
+  nowMs = 20 * hourMs;
+  const found: string[] = [];
+  liveness.check(
+    api,
+    wire,
+    (sentence) => found.push(sentence),
+    () => false,
+  );
+  return found.filter((sentence) => sentence.includes('the order'));
+}
+
+const usualDear: DearCase = {
+  dearProducts: 5,
+  isSound: true,
+  wereBought: true,
+  currency: 'USD',
+  lookupsHangUntil: 0,
+  boughtAt: 8.2,
+};
+const unconfirmed: DearCase = { ...usualDear, dearProducts: 4, isSound: false, lookupsHangUntil: 6, boughtAt: 6.2 };
+
+describe('how late a healthy order may be bought while the balance does not cover other products', () => {
+  it.each<[string, DearCase]>([
+    ['with five of them, it waits until the balance covers them', usualDear],
+    ['five that were never bought delay what was never bought', { ...usualDear, isSound: false, wereBought: false }],
+    ['refusals that no lookup confirms delay what was never bought', unconfirmed],
+  ])('in time: %s', (_what, dearCase) => {
+    expect(violationsOfDear(dearCase)).toEqual([]);
+  });
+
+  it.each<[string, DearCase]>([
+    ['four are too few', { ...usualDear, dearProducts: 4 }],
+    ['they are charged to another balance', { ...usualDear, currency: 'EUR' }],
+    ['what was never bought says nothing against what was', { ...usualDear, wereBought: false }],
+    ['the balance covers them again', { ...usualDear, boughtAt: 9 }],
+    ['what was bought before has the rest of the limit', { ...unconfirmed, isSound: true }],
+    ['lookups work again', { ...unconfirmed, boughtAt: 7.5 }],
+    ['refusals of one product do not fill the share', { ...unconfirmed, dearProducts: 1 }],
+  ])('too late: %s', (_what, dearCase) => {
+    expect(violationsOfDear(dearCase)).toHaveLength(1);
+  });
+});

@@ -1,3 +1,5 @@
+import { outcomeRowFrom } from '../../src/core/answers/outcome.ts';
+import { decisionTable } from '../../src/core/decision/decision-table.ts';
 import { familyOf, type Family } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger } from './api-ledger.ts';
@@ -38,8 +40,8 @@ const balanceTrialMs = 1_000_000;
 /** An order of a product that did not fail tries its family at once; others of the family follow when it was accepted. */
 const familyTrialMs = 300_000;
 /**
- * With so many failed products their family is not tried early. Where each may be money for the wrong goods, the next trial
- * comes after so many ms at most, after the last one that failed, with its jitter of a tenth.
+ * With so many failed products their family or balance is not tried early. Where each may be money for the wrong goods,
+ * the next trial comes after so many ms at most, after the last one that failed, with its jitter of a tenth.
  */
 const manyProducts = 5;
 const dearFamilyTrialMs = 240 * 60_000 * 1.1;
@@ -70,6 +72,16 @@ interface Awaited {
 }
 
 const productName = (line: AcceptableLine): string => line.variant ?? line.plan ?? '';
+
+/** Whether this line may be charged to the balance that the other one names. */
+const isChargedWith = ({ currency, rules }: AcceptableLine, other: AcceptableLine): boolean =>
+  currency === other.currency || rules?.fallback_currency === other.currency;
+
+/** Whether a refusal with this code is confirmed by a lookup. */
+function needsLookup(code: string): boolean {
+  const { clean } = decisionTable[outcomeRowFrom(code) ?? 'unlisted_code'];
+  return 'confirm' in clean && clean.confirm;
+}
 
 /** Whether nothing is ever wrong with this product in the run, and its orders fit into stock and limits. */
 function isHealthyProduct(product: Product | undefined, quantity: number): boolean {
@@ -177,20 +189,63 @@ export class Liveness {
     return (account.balances[line.currency ?? ''] ?? 0) >= 10_000_000;
   }
 
-  /** Whether unknown outcomes of the products in trouble alone can reach the limit: of all, or of what they may have together. */
-  #canFillLimit(isSound: boolean): boolean {
-    const { settings, reloads, troubles } = this.#plan;
+  /** Whether unknown outcomes of these products alone can reach the limit: of all, or of what they may have together. */
+  #canFillLimit(isSound: boolean, isUnknown: (product: string) => boolean): boolean {
+    const { settings, reloads, account } = this.#plan;
     const most = Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
     // What was bought before has the rest to itself.
     if (isSound && most > 1) return false;
-    // An answer that shows other goods is settled by a lookup: its outcome is unknown while lookups do not work.
-    const isUnsettled = (kind: string): boolean =>
-      unsettled.has(kind) || (kind === 'shows_other_product' && troubles.lookups.length > 0);
-    const ofProduct = [...troubles.products].map(([name, { kind }]) => {
+    const ofProduct = [...account.products.keys()].filter(isUnknown).map((name) => {
       const lines = [...this.#lines.values()].filter((it) => productName(it.line) === name).length;
-      return isUnsettled(kind) ? Math.min(2, lines) : 0;
+      return Math.min(2, lines);
     });
     return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= Math.max(1, Math.floor(most / 2));
+  }
+
+  readonly #isUnsettled = (product: string): boolean => {
+    const { products, lookups } = this.#plan.troubles;
+    const kind = products.get(product)?.kind ?? '';
+    // An answer that shows other goods is settled by a lookup: its outcome is unknown while lookups do not work.
+    return unsettled.has(kind) || (kind === 'shows_other_product' && lookups.length > 0);
+  };
+
+  /**
+   * A refusal that only a lookup confirms is an unknown outcome until then: while lookups of its family do not work, such
+   * refusals fill the share of the limit that all products have together that were not bought before.
+   */
+  #unconfirmed(isSound: boolean): readonly Disturbance[] {
+    const { account, troubles } = this.#plan;
+    return troubles.lookups.flatMap((span) => {
+      const isUnconfirmed = (name: string): boolean =>
+        name.includes('plan') === (span.family === 'esim') &&
+        account.products.get(name)?.refusals.some(({ code }) => needsLookup(code)) === true;
+      return this.#canFillLimit(isSound, (name) => isUnconfirmed(name) || this.#isUnsettled(name))
+        ? [{ why: 'refusals wait for lookups', fromMs: span.fromMs, untilMs: span.untilMs + recoveryMs.ambiguous }]
+        : [];
+    });
+  }
+
+  /**
+   * While the balance of a line refuses many products, it is tried only when that is due, with the cheapest order or one
+   * that was not refused yet: nobody promises that it is this one before the balance covers them again.
+   */
+  #manyDear({ line, reference }: Awaited, isSound: boolean, api: ApiLedger): readonly Disturbance[] {
+    const boughtMs = api.find(reference)?.atMs ?? this.#nowMs();
+    const dear = new Map<string, Span>();
+    for (const it of [...this.#lines.values(), ...this.#fromFiles]) {
+      const product = productName(it.line);
+      const span = this.#plan.account.products.get(product)?.refusals.find(({ status }) => status === 402);
+      if (span === undefined || it.sinceMs >= boughtMs || !isChargedWith(it.line, line)) continue;
+      // Against a product that was bought before, only failures of such count.
+      if (isSound && !api.orders.some((order) => order.product === product && order.atMs < span.fromMs)) continue;
+      const fromMs = Math.min(dear.get(product)?.fromMs ?? Infinity, Math.max(span.fromMs, it.sinceMs));
+      dear.set(product, { fromMs, untilMs: span.untilMs });
+    }
+    const last = manyProducts - 1;
+    const fromMs = [...dear.values()].map((it) => it.fromMs).toSorted((a, b) => a - b)[last];
+    const untilMs = [...dear.values()].map((it) => it.untilMs).toSorted((a, b) => b - a)[last];
+    if (fromMs === undefined || untilMs === undefined || untilMs <= fromMs) return [];
+    return [{ why: 'the balance does not cover many products', fromMs, untilMs }];
   }
 
   /**
@@ -198,7 +253,7 @@ export class Liveness {
    * absent and their products are paused; without lookups, for as long as they are in trouble.
    */
   #clearingMs(isSound: boolean): number {
-    if (!this.#canFillLimit(isSound)) return 0;
+    if (!this.#canFillLimit(isSound, this.#isUnsettled)) return 0;
     const { readings, settings, troubles } = this.#plan;
     if (!readings.lookup || !settings.lookup || troubles.lookups.length > 0) return Number.POSITIVE_INFINITY;
     const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
@@ -217,10 +272,8 @@ export class Liveness {
     const { products } = this.#plan.account;
     const isDear = (it: AcceptableLine): boolean =>
       products.get(productName(it))?.refusals.some((refusal) => refusal.status === 402) === true;
-    const isCharged = (it: AcceptableLine): boolean =>
-      it.currency === line.currency || it.rules?.fallback_currency === line.currency;
     const before = [...this.#lines.values(), ...this.#fromFiles].filter((it) => it.sinceMs <= sinceMs + balanceTrialMs);
-    return before.filter((it) => isDear(it.line) && isCharged(it.line)).length;
+    return before.filter((it) => isDear(it.line) && isChargedWith(it.line, line)).length;
   }
 
   /** The time that the budget and the places for calls need for this line and those before it, in ms. */
@@ -265,7 +318,7 @@ export class Liveness {
     if (this.#plan.lostDiskAtMs !== null) return;
     const boughtAtMs = new Map<string, number>();
     for (const { product, atMs } of api.orders) if (!boughtAtMs.has(product)) boughtAtMs.set(product, atMs);
-    const disturbances = this.#disturbances().toSorted((a, b) => a.fromMs - b.fromMs);
+    const disturbances = this.#disturbances();
     for (const awaited of this.#lines.values()) {
       const { line, reference } = awaited;
       const seen = wire.of(reference);
@@ -276,7 +329,8 @@ export class Liveness {
       const isSound = (boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY) + knownAfterMs < awaited.sinceMs;
       const trialMs = this.#familyTrialMs(awaited, isSound, api);
       const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(isSound) + slackMs;
-      const untilMs = deadlineMs(startMs, neededMs, disturbances);
+      const ownDisturbances = [...this.#unconfirmed(isSound), ...this.#manyDear(awaited, isSound, api)];
+      const untilMs = deadlineMs(startMs, neededMs, [...disturbances, ...ownDisturbances]);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
       if (soldMs <= untilMs) continue;
       const late = Math.round((soldMs - untilMs) / 1000);
@@ -357,7 +411,7 @@ const delaysOnly: ReadonlySet<string> = new Set([
 function deadlineMs(startMs: number, neededMs: number, disturbances: readonly Span[]): number {
   let atMs = startMs;
   let leftMs = neededMs;
-  for (const { fromMs, untilMs } of disturbances) {
+  for (const { fromMs, untilMs } of disturbances.toSorted((a, b) => a.fromMs - b.fromMs)) {
     if (untilMs <= atMs) continue;
     if (atMs + leftMs <= fromMs) break;
     leftMs -= Math.max(0, fromMs - atMs);

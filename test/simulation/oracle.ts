@@ -216,7 +216,8 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   // Until a lookup has found an order, a lookup that finds none proves nothing.
   // What a key of another account did not buy is sent with another key, once its absence there is proven.
   const isAtOtherAccount = order === undefined && mayBeAtOtherAccount(world, seen);
-  const mattersWhenAbsent = seen.refused || line.notAfterMs !== null || isAtOtherAccount;
+  const mattersWhenAbsent =
+    seen.refused || line.notAfterMs !== null || isAtOtherAccount || wasSenderDenied(world, seen);
   if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
     return true;
   if (order === undefined) return false;
@@ -236,6 +237,20 @@ function mayBeAtOtherAccount({ api, plan }: World, { authorization, lastMs }: Se
   if (foreign === undefined) return false;
   const sentTo = authorization === null ? null : authorization === foreign ? 'other' : 'own';
   return api.ledger.orders.some((it) => it.account !== sentTo && it.atMs < lastMs);
+}
+
+/** Whether the key that sent it was revoked since: nobody knows yet whether the other keys are of the same account. */
+function wasSenderDenied({ plan }: World, { authorization, leftAtMs }: SeenOfCall): boolean {
+  const { authorizations, denials } = plan.account;
+  return (
+    authorizations.length > 1 &&
+    denials.some(
+      (it) =>
+        it.code === 'invalid_key' &&
+        (it.authorization ?? authorization) === authorization &&
+        it.untilMs > (leftAtMs ?? Number.POSITIVE_INFINITY),
+    )
+  );
 }
 
 /** Units that only a person can judge. */

@@ -84,7 +84,7 @@ Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vite
 | review | a person decides |
 
 "Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one lookup
-comes first, 5 s later: of a cancel, of its eSIM's order. What it finds is this order; an absence confirms the refusal.
+comes first, 5 s later (for a cancel: of its eSIM's order). An order that it finds is this one; an absence confirms the refusal.
 
 | outcome | answer | purchase, clean | purchase, unknown | cancel, clean | cancel, unknown |
 |---|---|---|---|---|---|

@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/commands/program.ts';
 import { exitCodeFor } from '../../src/cli/errors.ts';
 import { plainText } from '../../src/cli/output.ts';
 import { renderTable } from '../../src/cli/table.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { shortDuration } from '../../src/core/clock.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
 import { projectRoot, runHere, runProgram } from './installation.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
@@ -56,6 +58,24 @@ describe('the command line', () => {
   it('prints its version and that of Node', async () => {
     const stdout = `order-sync ${version} on Node ${process.versions.node}\n`;
     expect(await runProgram(['--version'])).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it.each(['--version', '--help', 'help', ''])('loads no command to answer `order-sync %s`', (asking) => {
+    const printLoaded = `import { registerHooks } from 'node:module';
+      registerHooks({ load(url, context, next) { console.log('loaded', url); return next(url, context); } });`;
+    const hooks = `data:text/javascript,${encodeURIComponent(printLoaded)}`;
+    const args = ['--import', hooks, 'src/main.ts', ...asking.split(' ').filter((word) => word !== '')];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: projectRoot, encoding: 'utf8' });
+    expect(stdout + stderr).toMatch(/^(?:Usage: order-sync|order-sync \d)/m);
+    const loaded = stdout.match(/^loaded .*\/src\/.*/gm) ?? [];
+    expect(loaded.filter((url) => url.includes('/cli/commands/'))).toEqual([expect.stringMatching(/\/program\.ts$/)]);
+  });
+
+  it('keeps the lines of its help within the terminal', async () => {
+    let text = '';
+    const stdout = { columns: 60, write: (part: string) => void (text += part) };
+    await runCommandLine(['--help'], { stdout, stderr: stdout, clock: new SystemClock() });
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
   });
 
   it('keeps running when the reader of its output closes the pipe', async () => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,7 +103,17 @@ afterAll(() => {
 /** How each command is checked. The first rule that matches applies. */
 const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promise<void> | void }[] = [
   // Not run: this test needs the installation, is run by the tests, and has started the demo itself.
-  { matches: /^npm ci$/, check: () => expect(existsSync(join(projectRoot, 'package-lock.json'))).toBe(true) },
+  {
+    matches: /^npm ci$/,
+    check: () => {
+      expect(existsSync(join(projectRoot, 'package-lock.json'))).toBe(true);
+      // npm would warn of each package that does not like the Node that runs npm, and nothing runs on that one.
+      const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)));
+      expect(execFileSync('npm', ['config', 'get', 'loglevel'], { cwd: projectRoot, env, encoding: 'utf8' })).toBe(
+        'error\n',
+      );
+    },
+  },
   {
     matches: /^npm ci && npm start$/,
     check: () =>

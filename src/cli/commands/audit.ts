@@ -16,7 +16,6 @@ interface AuditOptions extends ConfigOptions {
 export function addAudit(program: Command, context: CliContext): void {
   const list = program
     .command('audit')
-    .description('who decided what, and why')
     .command('list')
     .description('list what was decided, and which scopes were paused and resumed, newest first')
     .option('--subject <subject>', 'about this reference, source/order_id or scope')

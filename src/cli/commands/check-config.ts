@@ -9,9 +9,6 @@ import { renderTable } from '../table.ts';
 export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program
     .command('check-config')
-    .description(
-      'check the configuration, also against the folders and the database that are there; report every mistake',
-    )
     .option('--explain', 'print every value and its source; secrets are masked');
   addAnswerOptions(command).action((options: ConfigOptions & { explain?: boolean }) => {
     const loaded = checkedConfigFrom(options);

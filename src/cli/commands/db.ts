@@ -16,7 +16,7 @@ import { cliActor } from '../worker-client.ts';
 import { makeOutbox } from './init.ts';
 
 export function addDb(program: Command, context: CliContext): void {
-  const db = program.command('db').description('the database');
+  const db = program.command('db');
   const check = db
     .command('check')
     .description('read the whole database and report whether it is sound; also while a worker runs');

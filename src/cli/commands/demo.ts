@@ -29,7 +29,6 @@ const samplesFolder = resolve(import.meta.dirname, '../../../data/samples');
 export function addDemo(program: Command, context: CliContext): void {
   const command = program
     .command('demo')
-    .description('run the worker with an embedded sandbox of the API: all on this machine, nothing costs money')
     .option('--no-samples', 'leave the inbox empty at the first start, without sample orders')
     .option('--once', 'end when every order is done');
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: DemoOptions) => {

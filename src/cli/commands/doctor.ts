@@ -26,9 +26,7 @@ const slotsWithinMs = 30_000;
 const livezWithinMs = 2000;
 
 export function addDoctor(program: Command, context: CliContext): void {
-  const command = program
-    .command('doctor')
-    .description('check everything that an order needs, while a worker runs or not; buys nothing');
+  const command = program.command('doctor');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     sayWhatTakesLong(context, options, 'calls to the API wait for their turn in the budget');
     const findings = await examine(options, context);

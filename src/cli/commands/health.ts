@@ -21,7 +21,6 @@ interface HealthOptions extends ConfigOptions {
 export function addHealth(program: Command, context: CliContext): void {
   const command = program
     .command('health')
-    .description('ask the running worker for its health; for people, containers and scripts')
     .addOption(new Option('--live', 'only whether it lives').conflicts('ready'))
     .addOption(new Option('--ready', 'only whether it can accept and record orders'))
     .option('--strict', 'also end with 8 when a check warns, and say why in plain sentences')

@@ -16,7 +16,6 @@ const lookedUpFirst = 'orders that are here, and those that come in within 7 day
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
-    .description('make the folders, the reference secret and the database of a new installation; keeps existing ones')
     .option('--after-loss', 'the outbox was lost or restored: look up what may have been bought before sending it');
   addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean }) => {
     const { config } = await configFrom(options);

@@ -23,9 +23,7 @@ interface ListOptions extends ConfigOptions {
 }
 
 export function addOrders(program: Command, context: CliContext): void {
-  const orders = program
-    .command('orders')
-    .description('review the orders and decide on them; also while a worker runs');
+  const orders = program.command('orders');
   addList(orders, context);
   addShow(orders, context);
   addAck(orders, context);

@@ -10,7 +10,7 @@ type AddCommand = (program: Command, context: CliContext) => void;
  * The commands, in the order of `--help`. A command loads its modules when it is called, which saves most of the start of
  * a short command.
  */
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+const commands = {
   run: async () => (await import('./run.ts')).addRun,
   demo: async () => (await import('./demo.ts')).addDemo,
   init: async () => (await import('./init.ts')).addInit,
@@ -29,10 +29,35 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   db: async () => (await import('./db.ts')).addDb,
   wire: async () => (await import('./wire.ts')).addWire,
   sandbox: async () => (await import('./sandbox.ts')).addSandbox,
+} satisfies Record<string, () => Promise<AddCommand>>;
+
+type CommandName = keyof typeof commands;
+const isCommand = (name: string): name is CommandName => Object.hasOwn(commands, name);
+
+/** What each does, for the help of the program, which loads none of them. */
+const descriptions: Readonly<Record<CommandName, string>> = {
+  run: 'run the worker: take in orders, buy each exactly once, write the results back',
+  demo: 'run the worker with an embedded sandbox of the API: all on this machine, nothing costs money',
+  init: 'make the folders, the reference secret and the database of a new installation; keeps existing ones',
+  'check-config':
+    'check the configuration, also against the folders and the database that are there; report every mistake',
+  submit: 'hand over an order file without the watched folder; prints the references',
+  orders: 'review the orders and decide on them; also while a worker runs',
+  audit: 'who decided what, and why',
+  queue: 'the outbox as a whole',
+  results: 'the results that are written back to the shop',
+  reconcile: 'read shops back now, and take in the orders that their webhooks did not deliver',
+  skus: 'the SKUs of the shops and the products that they stand for',
+  doctor: 'check everything that an order needs, while a worker runs or not; buys nothing',
+  health: 'ask the running worker for its health; for people, containers and scripts',
+  reload: 'have the running worker read its configuration again, as SIGHUP does',
+  seal: 'the keys that seal delivered codes in the database',
+  db: 'the database',
+  wire: 'print the wire mapping in use: paths and names that the specification does not show',
+  sandbox: 'run the sandbox alone: the Wholesale Ordering API on this machine; nothing costs money',
 };
 
 const versionText = `order-sync ${programVersion} on Node ${process.versions.node}`;
-const versionOptions = ['-V', '--version'] as const;
 
 /**
  * Runs one command. Resolves to an exit code (docs/cli.md); it never ends the process itself, and never throws.
@@ -52,7 +77,7 @@ export async function runCommandLine(
   // Known before the arguments are parsed: a usage error is JSON for a program that asked for JSON.
   const json = argv.includes('--json');
   try {
-    await (await buildProgram(context, argv[0], json)).parseAsync(argv, { from: 'user' });
+    await (await buildProgram(context, [argv.find(isCommand)], json)).parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
@@ -62,13 +87,15 @@ export async function runCommandLine(
   }
 }
 
-/**
- * @param called the first argument: of a command that exists only that one is loaded, else all, for help and suggestions
- */
-export async function buildProgram(context: CliContext, called?: string, json = false): Promise<Command> {
+/** @param loaded of these commands the modules are loaded; of the others there are only names and descriptions */
+export async function buildProgram(
+  context: CliContext,
+  loaded: readonly (string | undefined)[] = Object.keys(commands),
+  json = false,
+): Promise<Command> {
   const program = new Command('order-sync')
     .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
-    .version(versionText, versionOptions.join(', '), 'print the versions of order-sync and of Node')
+    .version(versionText, '-V, --version', 'print the versions of order-sync and of Node')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
     .showHelpAfterError(json ? false : '(see `order-sync --help`)')
@@ -78,11 +105,13 @@ export async function buildProgram(context: CliContext, called?: string, json = 
       outputError: (text, write) => json || write(text),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      getOutHelpWidth: () => 100,
-      getErrHelpWidth: () => 100,
+      getOutHelpWidth: () => Math.min(100, context.stdout.columns ?? 100),
+      getErrHelpWidth: () => Math.min(100, context.stderr.columns ?? 100),
     });
-  if (versionOptions.some((option) => option === called)) return program;
-  const one = called !== undefined && Object.hasOwn(commands, called) ? commands[called] : undefined;
-  for (const load of one === undefined ? Object.values(commands) : [one]) (await load())(program, context);
+  for (const name of Object.keys(commands).filter(isCommand)) {
+    if (loaded.includes(name)) (await commands[name]())(program, context);
+    else program.command(name);
+    program.commands.at(-1)?.description(descriptions[name]);
+  }
   return program;
 }

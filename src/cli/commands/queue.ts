@@ -22,7 +22,7 @@ const descriptions = {
 } as const;
 
 export function addQueue(program: Command, context: CliContext): void {
-  const queue = program.command('queue').description('the outbox as a whole');
+  const queue = program.command('queue');
   addStatus(queue, context);
   addQueueExplain(queue, context);
   for (const action of ['pause', 'resume'] as const) addPauseCommand(queue, action, context);

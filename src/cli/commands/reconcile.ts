@@ -14,7 +14,6 @@ export function addReconcile(program: Command, context: CliContext): void {
   const command = program
     .command('reconcile')
     .argument('[shop]', 'only this shop; default: every shop with a `rest` section')
-    .description('read shops back now, and take in the orders that their webhooks did not deliver')
     .option('--since <time>', 'from this time on (ISO 8601), instead of from where the last run ended');
   addAnswerOptions(command).action(async (shop: string | undefined, options: ConfigOptions & { since?: string }) => {
     const sinceMs = timeOf('--since', options.since) ?? null;

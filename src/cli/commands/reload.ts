@@ -5,9 +5,7 @@ import { plainLines, writeAnswer, writeNotes } from '../output.ts';
 import { reloadWorker } from '../worker-client.ts';
 
 export function addReload(program: Command, context: CliContext): void {
-  const command = program
-    .command('reload')
-    .description('have the running worker read its configuration again, as SIGHUP does');
+  const command = program.command('reload');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     const report = await reloadWorker({ dataDir: await dataDirOf(options) });
     const { applied, need_restart: needRestart, warnings } = report;

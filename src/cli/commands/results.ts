@@ -21,7 +21,7 @@ interface RewriteOptions extends ConfigOptions {
 }
 
 export function addResults(program: Command, context: CliContext): void {
-  const results = program.command('results').description('the results that are written back to the shop');
+  const results = program.command('results');
   const rewrite = results
     .command('rewrite')
     .description('write results again, with the same content; nothing is bought')

@@ -6,9 +6,7 @@ import type { CliContext } from '../context.ts';
 import { runWorker } from '../run-worker.ts';
 
 export function addRun(program: Command, context: CliContext): void {
-  const command = program
-    .command('run')
-    .description('run the worker: take in orders, buy each exactly once, write the results back');
+  const command = program.command('run');
   addConfigOptions(command).action(async (options: ConfigOptions) => {
     const loaded = await configFrom(options);
     const { config, warnings } = loaded;

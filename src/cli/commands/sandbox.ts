@@ -19,7 +19,6 @@ interface ServeOptions extends ConfigOptions {
 export function addSandbox(program: Command, context: CliContext): void {
   const command = program
     .command('sandbox')
-    .description('run the sandbox alone: the Wholesale Ordering API on this machine; nothing costs money')
     .option('--listen <host:port>', 'listen on this address instead of the one in the config')
     .addOption(
       new Option('--port <number>', 'listen on this port of 127.0.0.1; 0 takes a free one')

@@ -12,7 +12,7 @@ import { renderTable } from '../table.ts';
 import { sendCommand } from '../worker-client.ts';
 
 export function addSeal(program: Command, context: CliContext): void {
-  const seal = program.command('seal').description('the keys that seal delivered codes in the database');
+  const seal = program.command('seal');
   seal
     .command('new-key')
     .description('make a sealing key in a new file that only its owner can read')

@@ -37,7 +37,7 @@ type ShopFindings = ReturnType<typeof findingsOf>;
 const readWithinMs = 240_000;
 
 export function addSkus(program: Command, context: CliContext): void {
-  const skus = program.command('skus').description('the SKUs of the shops and the products that they stand for');
+  const skus = program.command('skus');
   const check = skus
     .command('check')
     .description('compare the SKU maps with the catalogue and with the orders so far; buys nothing')

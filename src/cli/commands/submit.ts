@@ -32,7 +32,6 @@ const shownMistakes = 20;
 export function addSubmit(program: Command, context: CliContext): void {
   const submit = program
     .command('submit')
-    .description('hand over an order file without the watched folder; prints the references')
     .addArgument(new Argument('<file>', 'an order file, or - for standard input'))
     .addOption(
       new Option('--format <format>', 'the format, if the file name does not show it (default: json)').choices(formats),

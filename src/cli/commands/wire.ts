@@ -6,9 +6,7 @@ import type { CliContext } from '../context.ts';
 import { writeAnswer } from '../output.ts';
 
 export function addWire(program: Command, context: CliContext): void {
-  const command = program
-    .command('wire')
-    .description('print the wire mapping in use: paths and names that the specification does not show');
+  const command = program.command('wire');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     const wire = readWire((await configFrom(options)).config.wholesale.wire);
     // As a section of the config file, to copy and change there.

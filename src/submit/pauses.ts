@@ -193,6 +193,7 @@ export class Pauses {
       return ended === undefined ? 0 : ended.probes + 1;
     };
     const { forget, remember, end, open, postpone } = judgeCall({ call, ...found, products, probesBefore });
+    const nowMs = this.#deps.clock.wallMs();
     return {
       forget,
       remember,
@@ -202,7 +203,10 @@ export class Pauses {
         openedBy: 'worker',
         probeAtMs: this.#tryAtMs(pause.reason, pause.probes),
       })),
-      postpone: postpone.map(({ scope, reason, probes }) => ({ scope, probeAtMs: this.#tryAtMs(reason, probes + 1) })),
+      postpone: postpone
+        // A trial that another product made early does not delay the one that will be due.
+        .filter(({ probeAtMs }) => probeAtMs !== null && probeAtMs <= nowMs)
+        .map(({ scope, reason, probes }) => ({ scope, probeAtMs: this.#tryAtMs(reason, probes + 1) })),
     };
   }
 

@@ -63,6 +63,24 @@ describe('orders that are rejected one after the other because of how they are w
     expect((await pausesOf(worker)).map(({ scope }) => scope)).not.toContain('family:gift_card');
   });
 
+  it('of other products, tried early, do not delay the trial of their family', async () => {
+    const strange = { fault: 'answer', status: 422, body: '{"error":{"code":"strange","message":"?"}}' } as const;
+    const items = ['steam-usd-5', 'steam-usd-10', 'steam-usd-20'];
+    const faults = items.map((item) => ({ fault: strange, match: { item } }));
+    const worker = await submission({
+      concurrency: 1,
+      retryTimeScale: 1,
+      sandbox: { limits: { enabled: false }, faults },
+    });
+    await worker.accept(['5', '10', '5', '10', '5'].map((value) => ({ variant: `steam-usd-${value}` })));
+    const ofFamily = async () => (await pausesOf(worker)).find(({ scope }) => scope === 'family:gift_card');
+    while ((await ofFamily()) === undefined) await turn(worker);
+    const paused = await ofFamily();
+    await worker.accept([{ variant: 'steam-usd-20' }]);
+    while (worker.counts().needs_review < 6) await turn(worker);
+    expect(await ofFamily()).toEqual(paused);
+  });
+
   it('are tried again one at a time, whatever the concurrency, later each time', async () => {
     const worker = await submission({ ...misfit, concurrency: 8, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 8 }, () => ({})));

@@ -48,6 +48,8 @@ export interface JudgedPause {
   readonly reason: string;
   readonly openedBy: string;
   readonly probes: number;
+  /** When it is tried next, in ms. */
+  readonly probeAtMs: number | null;
 }
 
 /** What the orders of products have shown. Products are named by their scopes; times are monotonic, in ms. */

@@ -70,7 +70,7 @@ class Judged {
       (one) => !changes.forget.some(({ scope, reason }) => one.scope === scope && one.reason === reason),
     );
     this.evidence.push(...changes.remember);
-    this.pauses.push(...changes.open.map((one) => ({ ...one, openedBy: 'worker' })));
+    this.pauses.push(...changes.open.map((one) => ({ ...one, openedBy: 'worker', probeAtMs: null })));
     this.pauses = this.pauses.filter((one) => !changes.end.some(({ scope }) => scope === one.scope));
     return changes;
   }
@@ -203,7 +203,7 @@ describe('what ends a pause', () => {
   });
 
   it('never ends or postpones what a person paused', () => {
-    const pause = { scope: 'variant:a', reason: 'manual', openedBy: 'cli:anna', probes: 0 };
+    const pause = { scope: 'variant:a', reason: 'manual', openedBy: 'cli:anna', probes: 0, probeAtMs: null };
     const input = { evidence: [], pauses: [pause], probesBefore: () => 0 };
     expect(judgeCall({ ...input, products: unknownProducts, call: call({ trialOf: ['variant:a'] }) })).toMatchObject({
       end: [],
@@ -217,7 +217,7 @@ describe('what ends a pause', () => {
 });
 
 describe('a trial', () => {
-  const pause = { scope: 'variant:a', reason: 'unreadable_success', openedBy: 'worker', probes: 2 };
+  const pause = { scope: 'variant:a', reason: 'unreadable_success', openedBy: 'worker', probes: 2, probeAtMs: 1 };
   const judged = (ended: EndedCall, paused: JudgedPause = pause) =>
     judgeCall({ call: ended, evidence: [], pauses: [paused], products: unknownProducts, probesBefore: () => 0 });
 
@@ -233,7 +233,7 @@ describe('a trial', () => {
   });
 
   it('ends a denial when the API judges its order', () => {
-    const denied = { scope: 'account', reason: 'api_disabled', openedBy: 'worker', probes: 3 };
+    const denied = { scope: 'account', reason: 'api_disabled', openedBy: 'worker', probes: 3, probeAtMs: 1 };
     expect(judged(call({ row: 'out_of_stock', trialOf: ['account'] }), denied).end).toHaveLength(1);
     expect(judged(call({ row: 'out_of_stock' }), denied).end).toEqual([]);
     expect(judged(call({ row: 'api_disabled', trialOf: ['account'] }), denied)).toMatchObject({

@@ -184,3 +184,88 @@ describe('how late a healthy order may be bought while the balance does not cove
     expect(violationsOfDear(dearCase)).toHaveLength(1);
   });
 });
+
+/** Products whose calls are dropped from 1 h on, each with two orders then, and an order of a healthy one at 2 h. */
+interface UnknownCase {
+  readonly products: number;
+  /** Whether each was bought before. */
+  readonly wereWell: boolean;
+  readonly canLookUp: boolean;
+  /** Whether the worker was started again at 1.5 h, and whether the healthy product was delivered before. */
+  readonly isRestarted: boolean;
+  readonly isDelivered: boolean;
+}
+
+/** What is said about an order of the healthy product, which is bought at 6 h. */
+function violationsOfUnknown(unknownCase: UnknownCase): readonly string[] {
+  const { products, wereWell, canLookUp, isRestarted, isDelivered } = unknownCase;
+  const sick = Array.from({ length: products }, (_, index) => `sick${index}`);
+  const trouble = { ...forEver, fromMs: hourMs, kind: 'dropped' } as const;
+  const plan: RunPlan = {
+    ...plainPlan,
+    settings: { ...plainPlan.settings, maxUnknownOutcomes: 8, lookup: canLookUp },
+    account: { ...plainAccount, products: new Map(['card', ...sick].map((name) => [name, plainProduct])) },
+    troubles: { ...noTroubles, products: new Map(sick.map((name) => [name, trouble])) },
+  };
+  let nowMs = 0;
+  const clock = (): number => nowMs;
+  const ignored = (): undefined => undefined;
+  const liveness = new Liveness(plan, clock, new ClockJumps(clock, 1000));
+  const wire = new WireWatch({ nowMs: clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
+  const api = new ApiLedger(new SeededRandom(1));
+  const sell = (product: string, atMs: number, reference: string): void =>
+    void api.add({ ...giftCardOrder, product, reference, atMs });
+  liveness.workerUp();
+  sell('card', 1000, 'before');
+  if (isDelivered) liveness.fulfilled('gift_card_order', 'card');
+  if (wereWell) for (const name of sick) sell(name, 1000, `before ${name}`);
+  nowMs = hourMs;
+  for (const name of sick)
+    for (const copy of [1, 2]) liveness.acknowledged({ ...plainLine, variant: name }, `${name} ${copy}`);
+  nowMs = 1.5 * hourMs;
+  if (isRestarted) {
+    liveness.workerDown();
+    liveness.workerUp();
+  }
+  nowMs = 2 * hourMs;
+  liveness.acknowledged(plainLine, 'the order');
+  sell('card', 6 * hourMs, 'the order');
+  nowMs = 20 * hourMs;
+  const found: string[] = [];
+  liveness.check(
+    api,
+    wire,
+    (sentence) => found.push(sentence),
+    () => false,
+  );
+  return found.filter((sentence) => sentence.includes('the order'));
+}
+
+const usualUnknown: UnknownCase = {
+  products: 2,
+  wereWell: true,
+  canLookUp: false,
+  isRestarted: false,
+  isDelivered: true,
+};
+
+describe('how late a healthy order may be bought while unknown outcomes of other products are not cleared', () => {
+  it.each<[string, Partial<UnknownCase>]>([
+    ['what was bought before it failed fills the rest of the limit', {}],
+    [
+      'after a restart nobody knows what was never delivered',
+      { wereWell: false, isRestarted: true, isDelivered: false },
+    ],
+  ])('in time: %s', (_what, changes) => {
+    expect(violationsOfUnknown({ ...usualUnknown, ...changes })).toEqual([]);
+  });
+
+  it.each<[string, Partial<UnknownCase>]>([
+    ['what was never bought fills its own share only', { wereWell: false }],
+    ['one product leaves too few', { products: 1 }],
+    ['lookups clear them', { canLookUp: true }],
+    ['after a restart the worker knows what was delivered', { wereWell: false, isRestarted: true }],
+  ])('too late: %s', (_what, changes) => {
+    expect(violationsOfUnknown({ ...usualUnknown, ...changes })).toHaveLength(1);
+  });
+});

@@ -105,6 +105,9 @@ export class Liveness {
   readonly #pausedByPerson = new Map<string, number>();
   /** When the first order of each family was fulfilled: until then the worker tries its connector with two at a time. */
   readonly #provenAtMs = new Map<Family, number>();
+  /** When the first order of each product was fulfilled, and when the worker started: others it does not know any more. */
+  readonly #fulfilledAtMs = new Map<string, number>();
+  readonly #startsMs: number[] = [];
   #downSinceMs: number | null = 0;
 
   constructor(plan: RunPlan, nowMs: () => number, clockJumps: ClockJumps) {
@@ -119,14 +122,16 @@ export class Liveness {
     if (!this.#lines.has(reference)) this.#lines.set(reference, { line, reference, sinceMs: this.#nowMs() });
   }
 
-  fulfilled(operation: AcceptableLine['operation']): void {
+  fulfilled(operation: AcceptableLine['operation'], product: string | null = null): void {
     const family = familyOf(operation);
     if (!this.#provenAtMs.has(family)) this.#provenAtMs.set(family, this.#nowMs());
+    if (product !== null && !this.#fulfilledAtMs.has(product)) this.#fulfilledAtMs.set(product, this.#nowMs());
   }
 
   workerUp(): void {
     if (this.#downSinceMs !== null) this.#disturbed('the worker did not run', this.#downSinceMs, recoveryMs.down);
     this.#downSinceMs = null;
+    this.#startsMs.push(this.#nowMs());
   }
 
   workerDown(): void {
@@ -189,17 +194,34 @@ export class Liveness {
     return (account.balances[line.currency ?? ''] ?? 0) >= 10_000_000;
   }
 
+  get #mostUnknown(): number {
+    const { settings, reloads } = this.#plan;
+    return Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
+  }
+
+  /** How many unknown outcomes these products can leave: two each at most. */
+  #unknownOf(products: readonly string[]): number {
+    const lines = [...this.#lines.values(), ...this.#fromFiles].map((it) => productName(it.line));
+    return products.reduce((sum, name) => sum + Math.min(2, lines.filter((it) => it === name).length), 0);
+  }
+
   /** Whether unknown outcomes of these products alone can reach the limit: of all, or of what they may have together. */
   #canFillLimit(isSound: boolean, isUnknown: (product: string) => boolean): boolean {
-    const { settings, reloads, account } = this.#plan;
-    const most = Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
+    const most = this.#mostUnknown;
     // What was bought before has the rest to itself.
     if (isSound && most > 1) return false;
-    const ofProduct = [...account.products.keys()].filter(isUnknown).map((name) => {
-      const lines = [...this.#lines.values()].filter((it) => productName(it.line) === name).length;
-      return Math.min(2, lines);
-    });
-    return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= Math.max(1, Math.floor(most / 2));
+    const ofProducts = this.#unknownOf([...this.#plan.account.products.keys()].filter(isUnknown));
+    return ofProducts >= Math.max(1, Math.floor(most / 2));
+  }
+
+  /** Whether products can fill the rest, too, because each was bought before it failed, and no lookup clears any. */
+  #canFillRest(api: ApiLedger): boolean {
+    const { products } = this.#plan.troubles;
+    const wereWell = [...products].filter(
+      ([name, { fromMs }]) =>
+        this.#isUnsettled(name) && api.orders.some(({ product, atMs }) => product === name && atMs < fromMs),
+    );
+    return this.#unknownOf(wereWell.map(([name]) => name)) >= Math.ceil(this.#mostUnknown / 2);
   }
 
   readonly #isUnsettled = (product: string): boolean => {
@@ -252,10 +274,11 @@ export class Liveness {
    * How long unknown outcomes of the products in trouble can fill the limit for all, in ms, until lookups have proven them
    * absent and their products are paused; without lookups, for as long as they are in trouble.
    */
-  #clearingMs(isSound: boolean): number {
-    if (!this.#canFillLimit(isSound, this.#isUnsettled)) return 0;
+  #clearingMs(isSound: boolean, api: ApiLedger): number {
     const { readings, settings, troubles } = this.#plan;
-    if (!readings.lookup || !settings.lookup || troubles.lookups.length > 0) return Number.POSITIVE_INFINITY;
+    const areCleared = readings.lookup && settings.lookup && troubles.lookups.length === 0;
+    if (!this.#canFillLimit(isSound, this.#isUnsettled) && (areCleared || !this.#canFillRest(api))) return 0;
+    if (!areCleared) return Number.POSITIVE_INFINITY;
     const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
     return 1_500_000 + sick.length * 300_000;
   }
@@ -326,9 +349,9 @@ export class Liveness {
       // The worker may have died before the call left: it cannot know.
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
-      const isSound = (boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY) + knownAfterMs < awaited.sinceMs;
+      const isSound = this.#isSound(awaited, boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY, api);
       const trialMs = this.#familyTrialMs(awaited, isSound, api);
-      const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(isSound) + slackMs;
+      const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(isSound, api) + slackMs;
       const ownDisturbances = [...this.#unconfirmed(isSound), ...this.#manyDear(awaited, isSound, api)];
       const untilMs = deadlineMs(startMs, neededMs, [...disturbances, ...ownDisturbances]);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
@@ -339,6 +362,14 @@ export class Liveness {
         `${line.operation} ${line.orderId}/${line.lineId} (${reference}) was bought ${waited} s after it came, ${late} s too late`,
       );
     }
+  }
+
+  /** Whether the worker knows, from when the line comes until it is bought, that its product was bought before. */
+  #isSound({ line, reference, sinceMs }: Awaited, firstMs: number, api: ApiLedger): boolean {
+    if (firstMs + knownAfterMs >= sinceMs) return false;
+    const untilMs = api.find(reference)?.atMs ?? this.#nowMs();
+    const fulfilledMs = this.#fulfilledAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY;
+    return !this.#startsMs.some((atMs) => firstMs < atMs && atMs <= untilMs && atMs <= fulfilledMs);
   }
 
   /** Whether a clock that nobody saw being set made the reference of a call too old: a person must look. */

@@ -71,7 +71,7 @@ export class StoreWatch {
   readonly #freeBytes: () => number;
   /** A call that was in flight when its process died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
-  readonly #onFulfilled: (operation: Operation) => void;
+  readonly #onFulfilled: (operation: Operation, product: string | null) => void;
   readonly #onUnreachable: () => void;
   readonly #onIntake: () => void;
   #isUnreachable = false;
@@ -99,7 +99,7 @@ export class StoreWatch {
     mostCalls: () => number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
-    onFulfilled: (operation: Operation) => void;
+    onFulfilled: (operation: Operation, product: string | null) => void;
     /** The account was paused because the API does not answer. */
     onUnreachable: () => void;
     /** Orders came in, perhaps once more: then their results are due again. */
@@ -279,7 +279,7 @@ export class StoreWatch {
       this.exposure.accepted(attempt.entry.variant ?? attempt.entry.plan);
     if (settlement.state === 'fulfilled' && attempt !== undefined && attempt.entry.operation !== 'esim_cancel') {
       this.exposure.delivered(familyOf(attempt.entry.operation));
-      this.#onFulfilled(attempt.entry.operation);
+      this.#onFulfilled(attempt.entry.operation, attempt.entry.variant ?? attempt.entry.plan);
     }
     this.#trace(
       `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' outcome unknown' : ''}` +

@@ -184,7 +184,7 @@ export class World {
         this.lastIntakeMs = this.time.nowMs;
       },
       wallMs: () => (plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs),
-      onFulfilled: (operation) => this.#liveness.fulfilled(operation),
+      onFulfilled: (operation, product) => this.#liveness.fulfilled(operation, product),
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
       },

@@ -62,7 +62,7 @@ async function measureAttack(attack: string): Promise<{ aloneRate: number; besid
     const attacked: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       alone.push(await acknowledgedPerSecond(pool, `alone-${round}`));
-      const child = startAttack({ attack, port, ms: measuredMs + 1000, token: 'unknown' });
+      const child = startAttack({ attack, port, adminPort: 0, from: null, ms: measuredMs + 1000, token: 'unknown' });
       const ended = once(child, 'exit');
       await once(child.stdout ?? child, 'data');
       attacked.push(await acknowledgedPerSecond(pool, `attacked-${round}`));

@@ -72,7 +72,10 @@ async function noOp(): Promise<string> {
   const { address } = await startWebhookServer(
     async (request, bindings) => await app.fetch(request, bindings),
     { listen, limits },
-    { clock, guard: new ConnectionGuard({ ...limits, answerMs: 60_000, shutsOut: true }, clock, () => undefined) },
+    {
+      clock,
+      guard: new ConnectionGuard({ ...limits, answerMs: 60_000, judgesAddresses: true }, clock, () => undefined),
+    },
   );
   return address;
 }

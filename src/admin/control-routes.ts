@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -20,6 +21,8 @@ interface ControlOptions {
   /** Reads the configuration again. Null: this worker cannot do it. */
   readonly reload: (() => Promise<ReloadReport>) | null;
   readonly logger: Logger;
+  /** Called with the connection of each command that has the token: a flood of others must not close it. */
+  readonly proven: (socket: Socket) => void;
 }
 
 const bodyBytes = 1_048_576;
@@ -48,6 +51,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
       const message = 'The control token is not the one of this run.';
       return context.json({ error: { code: 'UNAUTHORIZED', message } }, 401);
     }
+    options.proven(context.env.incoming.socket);
     context.header(controlMark, '1');
     if (options.draining()) {
       const hint = 'try again when it has stopped';

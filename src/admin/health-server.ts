@@ -1,5 +1,6 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { ConnectionGuard } from '../ops/connection-guard.ts';
@@ -21,8 +22,8 @@ export interface HealthCheck {
 
 /** Commands such as a read-back may take minutes. */
 const answerMs = 3_600_000;
-/** The probes and commands of this machine come from one address: it is never shut out. */
-const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs, shutsOut: false };
+/** The probes and commands of this machine come from one address. */
+const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs, judgesAddresses: false };
 
 interface HealthServerOptions {
   readonly host: string;
@@ -39,8 +40,8 @@ interface HealthServerOptions {
   readonly clock: Clock;
   /** Refused callers are counted there. */
   readonly logger: Logger;
-  /** Adds further routes on the same address. */
-  readonly addMore?: (routes: Hono) => void;
+  /** Adds further routes on the same address. They say which connection is of somebody who proved who he is. */
+  readonly addMore?: (routes: Hono, proven: (socket: Socket) => void) => void;
 }
 
 export interface HealthServer {
@@ -55,7 +56,10 @@ export interface HealthServer {
  * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
  * and record orders), `/healthz` (every check by name, and what is paused), `/metrics`. The reason of a failure is in the log only.
  */
-export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' | 'clock' | 'logger'>): Hono {
+export function healthRoutes(
+  options: Omit<HealthServerOptions, 'host' | 'port' | 'clock' | 'logger'>,
+  proven: (socket: Socket) => void = () => undefined,
+): Hono {
   const routes = new Hono();
   routes.use(async (context, next) => {
     await next();
@@ -82,7 +86,7 @@ export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' 
     const headers = { 'content-type': metrics.contentType };
     routes.get('/metrics', async (context) => context.body(await metrics.text(), 200, headers));
   }
-  options.addMore?.(routes);
+  options.addMore?.(routes, proven);
   routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
   return routes;
 }
@@ -120,7 +124,7 @@ function readable(read: (() => object | null) | undefined): object | null {
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const refusals = new RefusalCounts(options.clock, options.logger);
   const guard = new ConnectionGuard(connectionLimits, options.clock, (because) => refusals.count(because));
-  const answer = getRequestListener(healthRoutes(options).fetch);
+  const answer = getRequestListener(healthRoutes(options, (socket) => guard.proven(socket)).fetch);
   const server = guard.createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (incoming, outgoing) => {
     // It never rejects, so nobody needs to wait for it.
     void answer(incoming, outgoing);

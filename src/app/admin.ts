@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Hono } from 'hono';
 import { controlRoutes, newControlToken } from '../admin/control-routes.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
@@ -38,9 +39,9 @@ export async function startAdmin(
   const perform = performer(parts, own.calls, deps, current);
   const reload = reloader === null ? null : () => reloader.reload('command');
   const controlLogger = deps.logger.child({ component: 'control' });
-  const control = controlRoutes({ token, host: listen.host, draining, reload, logger: controlLogger, perform });
-  const addMore = (routes: Hono): void => {
-    routes.route('/', control);
+  const control = { token, host: listen.host, draining, reload, logger: controlLogger, perform };
+  const addMore = (routes: Hono, proven: (socket: Socket) => void): void => {
+    routes.route('/', controlRoutes({ ...control, proven }));
     // They check every path that is left, so they come last.
     routes.route('/', adminPages(parts, own, deps, current, perform));
   };

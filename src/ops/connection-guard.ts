@@ -9,8 +9,8 @@ export interface ConnectionLimits {
   readonly connectionsPerAddress: number;
   /** From the start of a request until its answer has left, in ms. */
   readonly answerMs: number;
-  /** Whether an address is shut out for a while that opens many connections to abuse each of them. */
-  readonly shutsOut: boolean;
+  /** Whether each caller has an address of its own: then it is trusted or shut out by what came from there. */
+  readonly judgesAddresses: boolean;
 }
 
 /** Why a connection was closed before its caller expected it. */
@@ -120,15 +120,15 @@ export class ConnectionGuard {
   proven(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
+    this.#strangers.delete(socket);
+    if (!this.#limits.judgesAddresses) return;
     remember(this.#provenAddresses, connection.address, this.#clock.monoMs());
     this.#abusers.delete(connection.address);
-    this.#strangers.delete(socket);
   }
 
-  /** The address of a connection, and whether a request from there was authenticated in the last ten minutes. */
-  senderOf(socket: Socket): { readonly address: string; readonly isProven: boolean } {
-    const address = callerAddress(socket.remoteAddress ?? '');
-    return { address, isProven: this.#isProvenAddress(address) };
+  /** Whether a request from the address of a connection was authenticated in the last ten minutes. */
+  isFromProven(socket: Socket): boolean {
+    return this.#isProvenAddress(callerAddress(socket.remoteAddress ?? ''));
   }
 
   /** Cuts off a caller whose body comes in parts of a few bytes: to take them in costs much more than to send them. */
@@ -188,7 +188,7 @@ export class ConnectionGuard {
 
   /** Counts a connection that was abused; shuts its address out where those are many. */
   #recordAbuse(address: string): void {
-    if (!this.#limits.shutsOut || this.#isProvenAddress(address)) return;
+    if (!this.#limits.judgesAddresses || this.#isProvenAddress(address)) return;
     const nowMs = this.#clock.monoMs();
     const before = this.#abusers.get(address) ?? { sinceMs: nowMs, count: 0, shutOutUntilMs: 0, shutOutForMs: 0 };
     const isRecent = nowMs - before.sinceMs < abusesWithinMs;

@@ -18,7 +18,7 @@ async function guarded(limits: Partial<ConnectionLimits> = {}, answer = answers)
   const closed: ClosedBecause[] = [];
   const clock = new HandClock();
   const guard = new ConnectionGuard(
-    { connections: 8, connectionsPerAddress: 8, answerMs: 60_000, shutsOut: true, ...limits },
+    { connections: 8, connectionsPerAddress: 8, answerMs: 60_000, judgesAddresses: true, ...limits },
     clock,
     (because) => closed.push(because),
   );
@@ -155,7 +155,7 @@ describe('a connection', () => {
   });
 
   it('of the own machine is never shut out where commands and probes share the address', async () => {
-    const { dial, closed } = await guarded({ shutsOut: false }, () => undefined);
+    const { dial, closed } = await guarded({ judgesAddresses: false }, () => undefined);
     await abuse(dial, 101);
     expect(new Set(closed)).toEqual(new Set(['pipelined']));
     expect((await dial()).destroyed).toBe(false);

@@ -31,7 +31,7 @@ export class CallerLimits {
     this.refusals = new RefusalCounts(clock, logger);
     this.failedTokens = new FailedTokens(clock, logger);
     this.guard = new ConnectionGuard(
-      { connections, connectionsPerAddress, answerMs, shutsOut: true },
+      { connections, connectionsPerAddress, answerMs, judgesAddresses: true },
       clock,
       (because) => this.refusals.count(because),
     );
@@ -54,8 +54,8 @@ export class CallerLimits {
       : [this.#unverified, 'unverified_bytes'];
     try {
       const onTinyParts = (): void => this.guard.cutTinyParts(incoming.socket);
-      const sender = this.guard.senderOf(incoming.socket);
-      return await useRawBody(incoming, { maxBytes: from.maxBytes, memory, sender, onTinyParts }, async (body) => {
+      const isProven = this.guard.isFromProven(incoming.socket);
+      return await useRawBody(incoming, { ...from, memory, isProven, onTinyParts }, async (body) => {
         if (body.length > largeBytes) await this.#turn();
         return use(body);
       });

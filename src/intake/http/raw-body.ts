@@ -2,48 +2,44 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './problem.ts';
 
-/** From where a body comes, and whether somebody proved himself from there lately. */
-export interface BodySender {
-  readonly address: string;
-  readonly isProven: boolean;
-}
-
-/** The share of the memory that one address of strangers may have, and the share of all of them. */
-const shareOfAddress = 1 / 8;
-const shareOfStrangers = 3 / 4;
-
 /** How many bytes of request bodies may be in memory at once. */
 export class BodyBytes {
   readonly #limit: number;
   #taken = 0;
-  #ofStrangers = 0;
-  readonly #ofAddress = new Map<string, number>();
+  /** Incomplete bodies of callers that have not proved who they are, the one that began the longest ago first. */
+  readonly #unverified = new Set<GrowingBody>();
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** False when so many more are too many: then none are taken. */
-  take(bytes: number, { address, isProven }: BodySender): boolean {
-    if (this.#taken + bytes > this.#limit) return false;
-    if (!isProven) {
-      const own = (this.#ofAddress.get(address) ?? 0) + bytes;
-      const all = this.#ofStrangers + bytes;
-      if (own > this.#limit * shareOfAddress || all > this.#limit * shareOfStrangers) return false;
-      this.#ofAddress.set(address, own);
-      this.#ofStrangers = all;
+  began(body: GrowingBody): void {
+    this.#unverified.add(body);
+  }
+
+  ended(body: GrowingBody): void {
+    this.#unverified.delete(body);
+  }
+
+  /** Where there are not enough, unverified bodies give theirs to younger ones. False: that is not enough; none are taken. */
+  take(bytes: number, taker: GrowingBody): boolean {
+    while (this.#taken + bytes > this.#limit) {
+      const oldest = this.#oldestFor(taker);
+      if (oldest === undefined || oldest === taker) return false;
+      oldest.giveWay();
     }
     this.#taken += bytes;
     return true;
   }
 
-  giveBack(bytes: number, { address, isProven }: BodySender): void {
+  giveBack(bytes: number): void {
     this.#taken -= bytes;
-    if (isProven) return;
-    this.#ofStrangers -= bytes;
-    const own = (this.#ofAddress.get(address) ?? 0) - bytes;
-    if (own > 0) this.#ofAddress.set(address, own);
-    else this.#ofAddress.delete(address);
+  }
+
+  /** The one that gives way: of a stranger, before one of an address from which somebody proved himself. */
+  #oldestFor(taker: GrowingBody): GrowingBody | undefined {
+    const bodies = [...this.#unverified];
+    return bodies.find(({ isProven }) => !isProven) ?? (taker.isProven ? bodies[0] : undefined);
   }
 }
 
@@ -52,6 +48,16 @@ const firstBytes = 4096;
 const freeParts = 1000;
 const bytesPerPart = 16;
 
+interface BodyPlace {
+  readonly memory: BodyBytes;
+  readonly maxBytes: number;
+  /** The caller proved who it is before its body is read. */
+  readonly isVerified: boolean;
+  /** Somebody did so lately, from the address of the caller. */
+  readonly isProven: boolean;
+  readonly onTinyParts: () => void;
+}
+
 /**
  * Reads a request body as the bytes that arrived, because signatures are made over bytes, and returns what `use` makes of
  * it. Then another may take its place in memory. Throws Refusal when it is too large, if possible before it is read, when
@@ -59,33 +65,36 @@ const bytesPerPart = 16;
  */
 export async function useRawBody<T>(
   incoming: IncomingMessage,
-  {
-    maxBytes,
-    onTinyParts,
-    ...place
-  }: { maxBytes: number; memory: BodyBytes; sender: BodySender; onTinyParts: () => void },
+  { maxBytes, memory, isVerified, isProven, onTinyParts }: BodyPlace,
   use: (bytes: Buffer) => Promise<T>,
 ): Promise<T> {
   const announced = Number(incoming.headers['content-length'] ?? maxBytes);
   if (announced > maxBytes) throw tooLarge(maxBytes);
-  const body = new GrowingBody(maxBytes, announced, place);
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  let isRefused = false;
+  const refuse = (why: Refusal): void => {
+    isRefused = true;
+    reject(why);
+  };
+  const body = new GrowingBody({ maxBytes, announced, memory, isProven, onGivenWay: () => refuse(noRoom()) });
+  const onData = (part: Buffer): void => {
+    const refusal = isRefused ? null : body.add(part);
+    if (refusal === 'tiny_parts') onTinyParts();
+    if (refusal === null) return;
+    refuse(refusal === 'tiny_parts' ? incomplete('came in too many parts of a few bytes') : refusal);
+  };
+  // `close` also follows `end`, when the body is complete.
+  const onClose = (): void => refuse(incomplete('did not arrive completely'));
+  if (!isVerified) memory.began(body);
   try {
-    await new Promise<void>((resolve, reject) => {
-      let isRefused = false;
-      const onData = (part: Buffer): void => {
-        const refusal = isRefused ? null : body.add(part);
-        if (refusal === null) return;
-        isRefused = true;
-        if (refusal === 'tiny_parts') onTinyParts();
-        reject(refusal === 'tiny_parts' ? incomplete('came in too many parts of a few bytes') : refusal);
-      };
-      // `close` also follows `end`, when the promise has resolved.
-      const onClose = (): void => reject(incomplete('did not arrive completely'));
-      incoming.on('data', onData).on('end', resolve).on('close', onClose).on('error', onClose);
-      if (incoming.destroyed && !incoming.readableEnded) onClose();
-    });
+    const arrived = new Promise<void>((resolve) => incoming.on('data', onData).on('end', resolve));
+    incoming.on('close', onClose).on('error', onClose);
+    if (incoming.destroyed && !incoming.readableEnded) onClose();
+    await Promise.race([arrived, refused]);
+    memory.ended(body);
     return await use(body.bytes);
   } finally {
+    memory.ended(body);
     body.release();
   }
 }
@@ -95,24 +104,24 @@ export async function useRawBody<T>(
  * of the announced length would give memory to a caller that sends nothing.
  */
 class GrowingBody {
+  readonly isProven: boolean;
   readonly #maxBytes: number;
   /** It never needs to be larger. */
   readonly #announced: number;
   readonly #memory: BodyBytes;
-  readonly #sender: BodySender;
+  readonly #onGivenWay: () => void;
   #buffer = Buffer.alloc(0);
   #length = 0;
   #parts = 0;
 
   constructor(
-    maxBytes: number,
-    announced: number,
-    { memory, sender }: { readonly memory: BodyBytes; readonly sender: BodySender },
+    place: Pick<BodyPlace, 'maxBytes' | 'memory' | 'isProven'> & { announced: number; onGivenWay: () => void },
   ) {
-    this.#maxBytes = maxBytes;
-    this.#announced = announced;
-    this.#memory = memory;
-    this.#sender = sender;
+    this.isProven = place.isProven;
+    this.#maxBytes = place.maxBytes;
+    this.#announced = place.announced;
+    this.#memory = place.memory;
+    this.#onGivenWay = place.onGivenWay;
   }
 
   get bytes(): Buffer {
@@ -131,13 +140,21 @@ class GrowingBody {
     return null;
   }
 
+  /** Its memory goes to another. */
+  giveWay(): void {
+    this.#memory.ended(this);
+    this.release();
+    this.#onGivenWay();
+  }
+
   release(): void {
-    this.#memory.giveBack(this.#buffer.length, this.#sender);
+    this.#memory.giveBack(this.#buffer.length);
+    this.#buffer = Buffer.alloc(0);
   }
 
   #grow(least: number): boolean {
     const size = Math.min(this.#announced, Math.max(least, this.#buffer.length * 2, firstBytes));
-    if (!this.#memory.take(size - this.#buffer.length, this.#sender)) return false;
+    if (!this.#memory.take(size - this.#buffer.length, this)) return false;
     const grown = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;

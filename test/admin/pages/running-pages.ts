@@ -96,8 +96,8 @@ export async function startPages(options: PagesOptions = {}) {
     draining,
     clock,
     logger,
-    addMore: (routes) => {
-      routes.route('/', controlRoutes(control));
+    addMore: (routes, proven) => {
+      routes.route('/', controlRoutes({ ...control, proven }));
       routes.route('/', pages);
     },
   });

@@ -6,6 +6,9 @@ import { gzipSync } from 'node:zlib';
 export interface AttackPlan {
   readonly attack: string;
   readonly port: number;
+  readonly adminPort: number;
+  /** The only address from which the attack comes; null: it comes from many. */
+  readonly from: string | null;
   readonly ms: number;
   /** A proven caller's token: for attacks that anybody with one token can make. */
   readonly token: string;
@@ -19,14 +22,15 @@ const head = (more: string): string =>
   `POST /v1/orders HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\n${more}\r\n`;
 
 const plan: AttackPlan = JSON.parse(process.argv[2] ?? '{}');
-const addresses = addressesOf(plan.attack === 'pipelining_of_many' ? 400 : 20);
+const addresses = plan.from === null ? addressesOf(plan.attack === 'pipelining_of_many' ? 400 : 20) : [plan.from];
+const port = plan.attack === 'two_gets' ? plan.adminPort : plan.port;
 const endMs = performance.now() + plan.ms;
 const isOver = (): boolean => performance.now() >= endMs;
 
 /** Opens a connection from one of the addresses. Its errors are what the attack provokes. */
 function open(index: number, onData: 'read' | 'unread' = 'read'): Socket {
   const socket = connect({
-    port: plan.port,
+    port,
     host: '127.0.0.1',
     localAddress: addresses[index % addresses.length] ?? '',
   });
@@ -160,6 +164,30 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
         yield body;
       }),
     ),
+  /** Two requests in one packet, to the listener of health checks. */
+  two_gets: () => many(4, (index) => flood(index, () => ['GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2)])),
+  /** Some streaming proxies hand on parts of one byte as they come. */
+  tiny_chunks_behind_proxy: () =>
+    many(1, async () => {
+      while (!isOver()) {
+        const socket = open(0);
+        socket.setNoDelay(true).write(head(`${signed}transfer-encoding: chunked\r\n`));
+        while (!socket.destroyed && !isOver()) {
+          socket.write('1\r\n[\r\n'.repeat(20));
+          await sleep(1);
+        }
+      }
+    }),
+  /** A hundred wrong tokens at once, and then fifty a second. */
+  guessing: async () => {
+    for (let sent = 0; !isOver(); sent += 1) {
+      const asked = `GET /v1/orders/shop/1 HTTP/1.1\r\nhost: shop\r\nauthorization: Bearer wrong-token-${sent}\r\n`;
+      open(0).write(`${asked}connection: close\r\n\r\n`);
+      if (sent >= 100) await sleep(20);
+    }
+  },
+  /** One address holds the memory of bodies that nobody has checked yet. */
+  held_bodies: () => hold(18, `${head(`${signed}content-length: 1048576\r\n`)}${' '.repeat(1_048_575)}`, null),
   wrong_tokens: () =>
     many(50, async (index) => {
       await flood(index, function* () {

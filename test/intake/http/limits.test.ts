@@ -278,46 +278,56 @@ describe('the memory of bodies', () => {
     return `${post}Content-Type: application/json\r\n${signature.join('')}Content-Length: ${length}\r\n\r\n`;
   };
 
-  it('is left to those who proved themselves: strangers have an eighth for an address, three quarters in all', async () => {
-    const running = await startIntake({ limits: { unverifiedBytes: 1_048_576 } });
-    expect((await running.post(order())).status).toBe(202);
-    /** A body that is not ended. Resolves to the answer that refuses it, or to '' when it is held. */
-    const hold = async (localAddress: string): Promise<string> => {
-      const socket = dial(running, localAddress);
-      const answered = once(socket, 'data').then(([text]) => String(text));
-      socket.on('error', () => undefined).write(unsignedHead(131_072));
-      await new Promise<void>((resolve) => socket.write(' '.repeat(131_000), () => resolve()));
-      return await Promise.race([answered, arrived(running).then(() => '')]);
-    };
-    expect(await hold('127.0.0.2')).toBe('');
-    expect(await hold('127.0.0.2')).toContain('503');
-    for (const address of ['3', '4', '5', '6', '7']) expect(await hold(`127.0.0.${address}`)).toBe('');
-    expect(await hold('127.0.0.8')).toContain('503');
+  /** Sends a body of this length but for its last bytes. Resolves to what follows: an answer, or '' at the end. */
+  const hold = async (running: RunningIntake, bytes: number, localAddress?: string) => {
+    const socket = dial(running, localAddress);
+    const answered = heard(socket);
+    socket.on('error', () => undefined).write(unsignedHead(bytes));
+    await new Promise<void>((resolve) => socket.write(' '.repeat(bytes - 10), () => resolve()));
+    await arrived(running);
+    return { answered, finish: () => socket.end(' '.repeat(10)) };
+  };
+
+  it('is taken from the body that began the longest ago, so held bodies keep nobody out', async () => {
+    const running = await startIntake({ limits: { unverifiedBytes: 100_000 } });
+    const oldest = await hold(running, 40_000);
+    const younger = await hold(running, 40_000);
     const headers = { 'content-type': 'application/json', ...unsigned };
-    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(200_000))).status).toBe(401);
+    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(60_000))).status).toBe(401);
+    expect(await oldest.answered).toMatch(/ 503 [^]*retry-after: 1\r\n[^]*"code":"overloaded"/);
+    expect(running.intake.health()).toBe('warn');
+    expect(running.intake.details()).toEqual({ refused: { unverified_bytes: 1 } });
+    younger.finish();
+    expect(await younger.answered).toContain('401 Unauthorized');
+    // What gave way is free again.
+    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(99_000))).status).toBe(401);
   });
 
-  it('has a limit for all bodies together that nobody has proved to be his', async () => {
+  it('is taken from strangers first, and by strangers from nobody else', async () => {
     const running = await startIntake({ limits: { unverifiedBytes: 100_000 } });
-    // From an address without a valid request they may have less.
     expect((await running.post(order())).status).toBe(202);
+    const ofShop = await hold(running, 60_000);
+    const ofStranger = await hold(running, 30_000, '127.0.0.2');
+    const further = await hold(running, 30_000);
+    expect(await ofStranger.answered).toContain(' 503 ');
+    expect(await (await hold(running, 30_000, '127.0.0.3')).answered).toContain(' 503 ');
+    for (const body of [ofShop, further]) {
+      body.finish();
+      expect(await body.answered).toContain('401 Unauthorized');
+    }
+  });
+
+  it('is kept by a body that has proved whose it is: the next one is refused', async () => {
+    const running = await startIntake({ limits: { verifiedBytes: 100_000 } });
     const held = dial(running);
-    held.write(unsignedHead(90_000));
+    const answered = heard(held);
+    held.write(`${head}Content-Length: 90000\r\n\r\n`);
     await new Promise<void>((resolve) => held.write(' '.repeat(80_000), () => resolve()));
     await arrived(running);
-    const headers = { 'content-type': 'application/json', ...unsigned };
-    const body = ' '.repeat(60_000);
-    const refused = await running.call('POST', '/v1/orders', headers, body);
+    const refused = await running.post(' '.repeat(60_000));
     expect([refused.json.code, refused.headers.get('retry-after')]).toEqual(['overloaded', '1']);
-    expect(running.intake.health()).toBe('warn');
-    expect(running.intake.details()).toMatchObject({ refused: { unverified_bytes: expect.any(Number) } });
-    // Those of callers with a token are not concerned.
-    expect((await running.post(order())).status).toBe(200);
-    const answered = heard(held);
-    held.write(' '.repeat(10_000));
-    held.end();
-    expect(await answered).toContain('401 Unauthorized');
-    expect((await running.call('POST', '/v1/orders', headers, body)).status).toBe(401);
+    held.end(' '.repeat(10_000));
+    expect(await answered).toContain(' 400 ');
   });
 
   it('is given back by each body, however its request ends', async () => {

@@ -6,7 +6,13 @@ import { decideSubmission } from '../core/decision/decide-submission.ts';
 import type { EntryState } from '../core/entry/states.ts';
 import { familyOf, type Operation, purchaseOf } from '../core/order/purchase.ts';
 import { unreadText } from '../core/answers/order-answer.ts';
-import { outcomeRowFrom, withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
+import {
+  outcomeRowFrom,
+  withoutAnswer,
+  type LookupOutcome,
+  type Outcome,
+  type OutcomeRow,
+} from '../core/answers/outcome.ts';
 import { scopesJudged, type EndedCall } from '../core/scopes/judge-call.ts';
 import { scopesOf } from '../core/scopes/scope.ts';
 import { settlementDelayLeftMs } from '../core/decision/retry-schedule.ts';
@@ -175,13 +181,19 @@ export class Attempt {
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {
     const { entry, request } = attempt;
     if (request === null) return withoutAnswer('local_defect', false, 'the attempt was opened without a request');
-    return await this.#deps.wholesale.submit({
+    const outcome = await this.#deps.wholesale.submit({
       operation: entry.operation,
       ...request,
       keyValue: key.value,
       expect: { ...purchaseOf(entry), reference: entry.operation === 'esim_cancel' ? null : entry.reference },
       signal,
     });
+    if (!notFoundRows.includes(outcome.row)) return outcome;
+    const { operation, iccid } = entry;
+    const isPathProven = await this.#record(signal, () =>
+      this.#deps.store.submission.hasAccepted({ operation, iccid, path: request.path }),
+    );
+    return isPathProven ? outcome : atUnprovenPath(outcome);
   }
 
   async #lookUp(attempt: OpenAttempt, { value: keyValue }: CallKey, signal: AbortSignal): Promise<LookupOutcome> {
@@ -288,6 +300,17 @@ export class Attempt {
       logger.warn({ ...line, message }, text);
     else logger.info(line, text);
   }
+}
+
+const notFoundRows: readonly OutcomeRow[] = ['not_found', 'not_found_unexpected'];
+
+/**
+ * A 404 under a path that never accepted anything. An API that answers unknown paths with its own `not_found` would end every
+ * order of an installation whose base address or path is wrong.
+ */
+function atUnprovenPath(outcome: Outcome): Outcome {
+  const message = `${outcome.message} (no such call was accepted yet: is its path right, and wholesale.base_url?)`;
+  return { ...outcome, row: 'not_found_unexpected', message };
 }
 
 /** States in which the API has accepted an order. */

@@ -18,7 +18,7 @@ const meanings: Record<OutcomeRow, string> = {
   account_not_allowed: '403',
   ip_not_allowed: '403',
   not_found: '404 for an ICCID or a destination',
-  not_found_unexpected: '404 on a gift card order, where the spec gives it no meaning',
+  not_found_unexpected: '404 on a gift card order, or before its path accepted a call',
   insufficient_balance: '402',
   reference_in_use: '409',
   currency_unavailable: '422',

@@ -9,7 +9,6 @@ const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
   'out_of_stock',
   'limit_exceeded',
   'not_api_sellable',
-  'not_found_unexpected',
 ]);
 
 /** States that no line has at the end of a run, when nothing is in flight and all held entries are released. */

@@ -81,6 +81,13 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a 404 is believed before its path has accepted a call',
+    file: run,
+    changes: [
+      ['return isPathProven ? outcome : atUnprovenPath(outcome);', 'return isPathProven ? outcome : { ...outcome };'],
+    ],
+  },
+  {
     name: "a 5xx without the API's body counts as not processed",
     file: table,
     changes: [['foreign_server_error: ambiguous', 'foreign_server_error: everywhere(again)']],

@@ -40,6 +40,7 @@ const reads = new Set([
   'times.recordSeen',
   'progress',
   'submission.oldestUnsent',
+  'submission.hasAccepted',
   'intake.files.find',
   'intake.files.rejections',
 ]);
@@ -71,6 +72,8 @@ export class StoreWatch {
   readonly #freeBytes: () => number;
   /** A call that was in flight when its process died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
+  /** A 404 came before any call of its kind was accepted: it may say that the path is wrong, so a person decides. */
+  readonly #onUnprovenPath: (subject: string) => void;
   readonly #onFulfilled: (operation: Operation, product: string | null) => void;
   readonly #onUnreachable: () => void;
   readonly #onIntake: () => void;
@@ -84,6 +87,8 @@ export class StoreWatch {
   /** Entries of unknown outcome that were held, and whose hold their shop or a person ended. */
   readonly #released = new Set<string>();
   readonly #open = new Map<number, OpenAttempt>();
+  /** Attempts before which a call of their kind was accepted. */
+  readonly #onProvenPath = new Set<number>();
   /** The states of its entries were not seen before. */
   #isOtherOutbox = false;
   /** Something changed since the last check, so everything may be done now. */
@@ -99,6 +104,7 @@ export class StoreWatch {
     mostCalls: () => number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
+    onUnprovenPath: (subject: string) => void;
     onFulfilled: (operation: Operation, product: string | null) => void;
     /** The account was paused because the API does not answer. */
     onUnreachable: () => void;
@@ -116,6 +122,7 @@ export class StoreWatch {
     this.#unknownLimit = options.unknownLimit;
     this.#freeBytes = options.freeBytes;
     this.#onCrashedCall = options.onCrashedCall;
+    this.#onUnprovenPath = options.onUnprovenPath;
     this.#onFulfilled = options.onFulfilled;
     this.#onUnreachable = options.onUnreachable;
     this.#onIntake = options.onIntake;
@@ -190,6 +197,7 @@ export class StoreWatch {
   #look(name: string, argument: unknown, result: unknown): void {
     if (name === 'submission.openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
+      if (this.#hasAccepted(result.entry.operation)) this.#onProvenPath.add(result.attemptId);
       this.exposure.opened(result, this.#disk.connection);
       this.#evidence.opened(result, this.#disk.connection);
       this.#trace(
@@ -264,6 +272,7 @@ export class StoreWatch {
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     if (outcome.row === 'crashed' && !outcome.sent)
       this.#violate('I36', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
+    if (outcome.code === 'not_found' && attempt?.purpose === 'submit') this.#checkNotFound(attempt, settlement.state);
     this.#lookForPause();
     this.#evidence.closed(close, attempt?.purpose ?? null, this.#disk.connection);
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
@@ -285,6 +294,20 @@ export class StoreWatch {
       `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' outcome unknown' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
     );
+  }
+
+  /** By the attempts on disk; the simulated API has one path for each operation. */
+  #hasAccepted(operation: Operation): boolean {
+    const sql = `SELECT count(*) FROM attempts a JOIN entries e ON e.id = a.entry_id
+      WHERE a.purpose = 'submit' AND a.outcome = 'accepted' AND e.operation = ?`;
+    return (this.#disk.connection.prepare<[Operation], number>(sql).pluck().get(operation) ?? 0) > 0;
+  }
+
+  #checkNotFound(attempt: OpenAttempt, state: string): void {
+    const { operation, reference } = attempt.entry;
+    if (!this.#onProvenPath.delete(attempt.attemptId)) this.#onUnprovenPath(subjectOfEntry(attempt));
+    if (state === 'rejected' && !this.#hasAccepted(operation))
+      this.#violate('I4', `${reference} is rejected by a 404, and no ${operation} was ever accepted`);
   }
 
   /** Whether the call that was just closed has paused the account as unreachable. */

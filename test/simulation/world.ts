@@ -188,6 +188,9 @@ export class World {
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
       },
+      onUnprovenPath: (subject) => {
+        this.wire.of(subject).undecidable = true;
+      },
       faultOf: (process, name) => (this.#ended || !process.alive ? null : this.#diskErrors.forCall(name)),
       onFault: (process, name) => this.#onFault(process, name),
       freeBytes: () => this.#freeBytes(),

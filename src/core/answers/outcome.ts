@@ -10,7 +10,7 @@ export const outcomeRows = [
   'account_not_allowed', // 7
   'ip_not_allowed', // 8
   'not_found', // top-up and cancel: the ICCID; eSIM order: its plan's destination
-  'not_found_unexpected', // on POST /orders, where the spec gives it no meaning
+  'not_found_unexpected', // on POST /orders, where the spec gives it no meaning, and on a path that accepted nothing yet
   'insufficient_balance', // 10
   'reference_in_use', // 11
   'currency_unavailable', // 12

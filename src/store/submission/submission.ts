@@ -10,6 +10,7 @@ import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-loss.ts';
 import { AccountKeys, otherSenderOf, proveFirstKey } from './account-keys.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './attempt.ts';
+import { recordAcceptedPath, wasAccepted, type SpendingCall } from './call-paths.ts';
 import { collisionOf, reviewOfCollision, type Collision } from './collisions.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
@@ -142,6 +143,11 @@ export class Submission {
    */
   async closeAttempt(close: AttemptClose): Promise<ClosedAttempt> {
     return inTransaction(this.#database, () => closeAttempt(this.#outbox, close));
+  }
+
+  /** Whether such a call was ever accepted under its path: see `wasAccepted`. */
+  async hasAccepted(call: SpendingCall): Promise<boolean> {
+    return wasAccepted(this.#database, call);
   }
 
   /** The products that were bought last, by their scopes. */
@@ -280,6 +286,8 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
     // The clock may have been set back since: an entry must not seem to be sent in the future.
     sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.openedAtMs, nowMs) : null,
   });
+  if (isSubmit && outcome.row === 'accepted' && row.request_path !== null)
+    recordAcceptedPath(database, { operation: row.operation, iccid: row.iccid, path: row.request_path });
   if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
   if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
   if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);

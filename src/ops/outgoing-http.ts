@@ -31,18 +31,18 @@ export interface OutgoingConnections {
 
 /**
  * Opens connections to an origin (scheme, host and port): real ones in production, simulated ones in the simulation.
- * @param options.isKept whether a connection is used for more than one request
+ * @param options.kept so many connections are used for more than one request each; 0: one, for one request
  */
 export type OpenConnections = (
   origin: string,
-  options: { readonly connectMs: number; readonly isKept: boolean },
+  options: { readonly connectMs: number; readonly kept: number },
 ) => OutgoingConnections;
 
-/** Real connections, one at a time. They verify certificates, and have no deadline of their own after the connect. */
-export const openConnections: OpenConnections = (origin, { connectMs, isKept }) =>
+/** Real connections. They verify certificates, and have no deadline of their own after the connect. */
+export const openConnections: OpenConnections = (origin, { connectMs, kept }) =>
   new Pool(origin, {
-    connections: 1,
-    pipelining: isKept ? 1 : 0,
+    connections: Math.max(1, kept),
+    pipelining: kept > 0 ? 1 : 0,
     allowH2: false,
     // undici's stable parser, also where the environment asks for the experimental one.
     useMilo: false,

@@ -43,7 +43,7 @@ export async function postSigned(
   const { origin, pathname, search } = new URL(url);
   const deadline = new Deadline(clock, totalMs, signal);
   // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
-  const connections = connect(origin, { connectMs, isKept: false });
+  const connections = connect(origin, { connectMs, kept: 0 });
   try {
     const answer = await connections.request({
       method: 'POST',

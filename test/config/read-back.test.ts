@@ -21,7 +21,6 @@ describe('the configuration of read-back', () => {
           overlapS: 300,
           pageSize: 100,
           pagesPerRun: 50,
-          requestIntervalMs: 500,
           bodyBytes: 16_777_216,
           timeouts: { connectMs: 5000, totalMs: 60_000 },
           consumerKey: 'ck_1',

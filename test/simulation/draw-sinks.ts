@@ -97,7 +97,6 @@ function drawShop(
   const shop = {
     orders,
     edits: drawEdits(random, orders, plan.faultsOffMs + 60_000),
-    requestIntervalMs: random.pick(0, 100, 500),
     troubles: drawTroubles(random, plan, ids, false),
   };
   if (platform === 'shopify') {

@@ -71,7 +71,6 @@ function orderOf(platform: ShopOrderPlan['platform'], lineIds: readonly string[]
 const sinkOf = (order: ShopOrderPlan) => ({
   orders: [order],
   edits: [],
-  requestIntervalMs: 100,
   troubles: noReceiverTroubles,
 });
 const wooSink = (order: ShopOrderPlan): ShopSinkPlan => ({

@@ -241,7 +241,6 @@ export class SimWrittenShop implements Receiver {
       overlapS: 300,
       pageSize: 100,
       pagesPerRun: 50,
-      requestIntervalMs: plan.requestIntervalMs,
       bodyBytes: 1_048_576,
       timeouts: { connectMs: 2000, totalMs: receiverDeadlineMs },
     };

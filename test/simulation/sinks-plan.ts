@@ -32,7 +32,6 @@ interface ShopSink {
   readonly edits: readonly ShopEdit[];
   /** Whether its orders come in through the intake, which also gets the webhooks about what was written. */
   readonly comesByIntake?: boolean;
-  readonly requestIntervalMs: number;
   readonly troubles: ReceiverTroubles;
 }
 

@@ -63,7 +63,6 @@ export function restSettings(url: string): RestSettings {
     overlapS: 300,
     pageSize: 10,
     pagesPerRun: 50,
-    requestIntervalMs: 0,
     bodyBytes: 1_048_576,
     timeouts: { connectMs: 60_000, totalMs: 60_000 },
   };

@@ -1,9 +1,9 @@
-import PQueue from 'p-queue';
 import { type ExactJsonObject, isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
 import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
 import { Deadline } from '../../ops/deadline.ts';
 import { type IncomingAnswer, openConnections, type OutgoingConnections } from '../../ops/outgoing-http.ts';
+import { CallLimit, mostCalls } from './call-limit.ts';
 import type { ApiContext } from './platform.ts';
 import type { RestSettings } from './shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
@@ -17,8 +17,11 @@ export interface ShopCall {
   readonly signal: AbortSignal;
   /** It is made after the other calls that wait for a turn, because a purchase may wait for those. */
   readonly isBehind?: boolean;
-  /** Made twice, it has two effects: repeated only where surely not processed, and not begun after this time. */
-  readonly once?: { readonly latestStartMono: number };
+  /**
+   * Made twice, it has two effects: repeated only where surely not processed, and not begun after this time. `begins` is awaited
+   * right before each try; when it throws, nothing is sent.
+   */
+  readonly once?: { readonly latestStartMono: number; readonly begins?: () => Promise<void> };
 }
 
 export interface ShopAnswer {
@@ -38,8 +41,8 @@ interface ShopHttpOptions extends ApiContext {
   readonly errorText: (body: ExactJsonObject) => string;
   /** Whether an answer with an error says that the shop has no such order; absent: none says that surely. */
   readonly saysAbsent?: (status: number, body: ExactJsonObject) => boolean;
-  /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
-  readonly pauseAfterMs?: (headers: PlainHeaders) => number;
+  /** How long the shop wants no call after this answer with a success, in ms; absent: it does not say. */
+  readonly pauseAfterMs?: (headers: PlainHeaders, value: unknown) => number;
   /** The problem of an answer whose status is a success; null or absent: none. */
   readonly problemIn?: (value: unknown) => ShopProblem | null;
 }
@@ -51,18 +54,19 @@ const maxTries = 5;
 const maxWaitMs = 60_000;
 /** The wait after the first 429 without `Retry-After`. */
 const defaultWaitMs = 2000;
+/** A call that cannot be repeated may end within this time after the worker was asked to stop. */
+const stopGraceMs = 3000;
 
 /**
- * Makes calls to one shop, one at a time and at the configured pace. Each has a total deadline and a limit on the length
- * of its answer, follows no redirect and verifies certificates. Throws nothing but ShopApiError.
+ * Makes calls to one shop, a few at a time, and fewer when it is busy. Each has a total deadline and a limit on the length
+ * of its answer, follows no redirect and verifies certificates. Throws nothing but ShopApiError, and what `once.begins` throws.
  */
 export class ShopHttp {
   /** The path of the shop's address, without a slash at the end. */
   readonly basePath: string;
   readonly #options: ShopHttpOptions;
   readonly #connections: OutgoingConnections;
-  /** The list and single orders are read at the same time; their calls take turns, or they would break the pace. */
-  readonly #turns = new PQueue({ concurrency: 1 });
+  readonly #limit = new CallLimit();
   #notBeforeMs = 0;
   /** No call is made before this time: the shop answered what it wanted. */
   #closed = { untilMono: 0, wanted: '' };
@@ -73,19 +77,19 @@ export class ShopHttp {
     const { origin, pathname } = new URL(options.rest.url);
     this.basePath = pathname.replace(/\/+$/, '');
     const { connect = openConnections, rest } = options;
-    this.#connections = connect(origin, { connectMs: rest.timeouts.connectMs, isKept: true });
+    this.#connections = connect(origin, { connectMs: rest.timeouts.connectMs, kept: mostCalls });
   }
 
   /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
   async call(call: ShopCall): Promise<ShopAnswer> {
-    return await this.#turns.add(() => this.#callInTurn(call), { priority: call.isBehind === true ? 0 : 1 });
+    return await this.#limit.add(() => this.#callInTurn(call), call.isBehind === true ? 0 : 1);
   }
 
   async #callInTurn(call: ShopCall): Promise<ShopAnswer> {
     for (let tries = 1; ; tries += 1) {
-      await this.#keepPace(call);
+      await this.#mayBegin(call);
       try {
-        return await this.#callOnce(call);
+        return await this.#timed(call);
       } catch (error) {
         if (!(error instanceof ShopApiError) || !isWorthWaiting(error)) throw error;
         const waitMs = error.retryAfterMs ?? defaultWaitMs * tries;
@@ -115,20 +119,53 @@ export class ShopHttp {
     this.#closed = { untilMono: this.#options.clock.monoMs() + waitMs, wanted };
   }
 
-  async #keepPace({ signal, once }: ShopCall): Promise<void> {
-    const { clock, rest } = this.#options;
-    const closedMs = this.#closed.untilMono - clock.monoMs();
-    if (closedMs > 0) {
-      const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#closed.wanted})`;
-      throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
+  /** Waits until the shop wants calls. While a call is about to begin, the answer of another may ask to wait. */
+  async #mayBegin({ signal, once }: ShopCall): Promise<void> {
+    const { clock } = this.#options;
+    for (let isRecorded = once?.begins === undefined; ; ) {
+      const closedMs = this.#closed.untilMono - clock.monoMs();
+      if (closedMs > 0) {
+        const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#closed.wanted})`;
+        throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
+      }
+      if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
+      const waitMs = this.#notBeforeMs - clock.monoMs();
+      if (waitMs > 0) {
+        await clock.sleep(waitMs, signal);
+        continue;
+      }
+      if (once !== undefined && clock.monoMs() > once.latestStartMono) {
+        throw new ShopApiError('rate_limited', 'the shop was too busy to make the call in time: nothing was sent');
+      }
+      if (isRecorded) return;
+      await once?.begins?.();
+      isRecorded = true;
     }
-    const waitMs = this.#notBeforeMs - clock.monoMs();
-    if (waitMs > 0) await clock.sleep(waitMs, signal);
-    if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-    if (once !== undefined && clock.monoMs() > once.latestStartMono) {
-      throw new ShopApiError('rate_limited', 'the shop was too busy to make the call in time: nothing was sent');
+  }
+
+  async #timed(call: ShopCall): Promise<ShopAnswer> {
+    const { clock } = this.#options;
+    const beganMono = clock.monoMs();
+    const ended = new AbortController();
+    try {
+      const signal = call.once === undefined ? call.signal : this.#afterGrace(call.signal, ended.signal);
+      const answer = await this.#callOnce({ ...call, signal });
+      this.#limit.answered({ isBusy: false, tookMs: clock.monoMs() - beganMono });
+      return answer;
+    } catch (error) {
+      const isBusy = !(error instanceof ShopApiError) || busyKinds.includes(error.kind);
+      this.#limit.answered({ isBusy, tookMs: clock.monoMs() - beganMono });
+      throw error;
+    } finally {
+      ended.abort();
     }
-    this.#notBeforeMs = clock.monoMs() + rest.requestIntervalMs;
+  }
+
+  #afterGrace(signal: AbortSignal, ended: AbortSignal): AbortSignal {
+    const over = new AbortController();
+    const stop = (): void => void this.#options.clock.sleep(stopGraceMs, ended).then(() => over.abort());
+    signal.addEventListener('abort', stop, { signal: ended });
+    return over.signal;
   }
 
   async #callOnce(call: ShopCall): Promise<ShopAnswer> {
@@ -147,11 +184,11 @@ export class ShopHttp {
       const shopMs = Date.parse(headers['date'] ?? '');
       if (Number.isFinite(shopMs)) this.#clockAheadMs = clock.wallMs() - shopMs;
       const bytes = await this.#readBody(name, answer);
-      this.#waitAtLeast(pauseAfterMs?.(headers) ?? 0);
       if (![200, 201].includes(answer.statusCode)) throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);
       const notJson = `${name}: ${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
       if (value === undefined) throw new ShopApiError('unreadable', notJson);
+      this.#waitAtLeast(pauseAfterMs?.(headers, value) ?? 0);
       const problem = problemIn?.(value) ?? null;
       if (problem === null) return { headers, value };
       const text = this.#withoutSecrets(`${name}: ${messageText(problem.text, 200)}`);
@@ -204,6 +241,8 @@ function kindOf(status: number): ShopApiError['kind'] {
   if (status === 429) return 'rate_limited';
   return status >= 500 ? 'unavailable' : 'refused';
 }
+
+const busyKinds: readonly ShopApiError['kind'][] = ['rate_limited', 'unavailable', 'unreachable'];
 
 /** A 503 with `Retry-After` is a shop in maintenance. */
 function isWorthWaiting(error: ShopApiError): boolean {

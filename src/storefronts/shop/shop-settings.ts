@@ -78,8 +78,6 @@ const readBackPace = (scale: number) => ({
   pagesPerRun: 50,
   /** How far before the last read change a run starts: shops show some changes late. */
   overlapS: 300,
-  /** The least time between two calls to the shop. */
-  requestIntervalMs: Math.round(500 * scale),
   /** The longest answer that is read. */
   bodyBytes: 16_777_216,
   timeouts: { connectMs: Math.max(1500, 5000 * scale), totalMs: Math.max(1500, 60_000 * scale) },

@@ -384,20 +384,6 @@ describe('lines that wait for their order to be read again', () => {
     const ask = { source: 'main', nowMs: clock.wallMs(), limit: 50 };
     expect(await outbox.store.storefronts.dueRechecks(ask)).toHaveLength(50);
   });
-
-  it('keep the pace of the shop while its list is read', async () => {
-    const { claim, logged, stub, run } = await waitingShop('woocommerce', { rest: { requestIntervalMs: 300 } });
-    const times: number[] = [];
-    stub.misbehave = () => {
-      times.push(performance.now());
-      return false;
-    };
-    const running = run();
-    expect(await claim()).toBeNull();
-    await Promise.all([running, logged(takenIn, 2)]);
-    expect(times.length).toBeGreaterThan(1);
-    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(250);
-  });
 });
 
 describe('a shop that cannot be read for its waiting orders', () => {

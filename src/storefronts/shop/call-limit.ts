@@ -7,7 +7,7 @@ const slowMs = 5000;
 /** After so many good answers in a row, one call more may be under way. */
 const goodAnswers = 10;
 
-/** How many calls to one shop may be under way: half as many after each sign that it is busy, and one more after good answers. */
+/** How many calls to one shop may be under way: fewer after each sign that it is busy, and one more after good answers. */
 export class CallLimit {
   readonly #queue = new PQueue({ concurrency: mostCalls });
   #goodAnswers = 0;

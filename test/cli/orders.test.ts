@@ -40,9 +40,14 @@ describe('order-sync orders list', () => {
         "next_before": 3,
         "orders": [
           {
+            "charged": [],
+            "customer": null,
             "id": 3,
             "lines": 1,
             "order_id": "1003",
+            "products": [
+              "steam-10",
+            ],
             "received_at": "2026-11-21T11:00:03.000Z",
             "rejected_lines": 0,
             "source": "shop1",

@@ -19,11 +19,11 @@ const titles = { retry: 'Retry', hold: 'Hold', release: 'Release', cancel: 'Canc
 export function bulkPreview(order: BulkAction, which: BulkFilter, preview: BulkPreview, context: FormContext): Html {
   const { matched, references } = preview;
   if (matched === 0) return html`<p>No entry fits any more.</p>`;
-  const { state = '', source = '', code = '', untilMs } = which;
+  const { state = '', source = '', code = '', product = '', untilMs } = which;
   const form = {
     title: `${titles[order]} ${Math.min(matched, mostInRun)} entries`,
     what: 'Each of them is judged again when it is its turn, and has its own row in the audit log.',
-    fields: { action: 'bulk', order, state, source, code, seen_ms: String(untilMs), confirmed: 'yes' },
+    fields: { action: 'bulk', order, state, source, code, product, seen_ms: String(untilMs), confirmed: 'yes' },
   };
   return html`<p>${matched} entries fit: ${countsText(statesOf(preview))}.</p>
 ${matched > mostInRun ? html`<p class="warning">One run takes ${mostInRun} of them. Repeat it for the others.</p>` : null}
@@ -50,8 +50,9 @@ export function acknowledgePreview(
   const total = sumOf(counts);
   const kept = sumOf(read.attentionCounts({ ...filter, canAcknowledge: false }, mostCounted));
   if (total === 0) return html`<p>No row of this list can be acknowledged: each needs a decision.</p>`;
-  const { code = '', source = '', beforeMs } = filter;
-  const fields = { action: 'acknowledge', code, source, seen_ms: String(beforeMs), confirmed: 'yes' };
+  const { kind = '', code = '', subject = '', source = '', beforeMs } = filter;
+  const which = { kind, code, subject, source };
+  const fields = { action: 'acknowledge', ...which, seen_ms: String(beforeMs), confirmed: 'yes' };
   const form = { title: `Acknowledge ${total} rows`, what: 'Nothing is bought, sent or cancelled by that.', fields };
   return html`<p>${total} rows would leave the list: ${countsText(counts)}.</p>
 ${kept > 0 ? html`<p>${kept} more need a decision and stay.</p>` : null}

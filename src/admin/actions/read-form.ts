@@ -7,6 +7,7 @@ import {
 } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { entryStates } from '../../core/entry/states.ts';
+import type { AttentionFilter } from '../../store/read/attention.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 
 /** The fields of a form; those that were left empty are not there. */
@@ -26,11 +27,9 @@ interface ForMany {
   readonly isConfirmed: boolean;
 }
 
-export interface AcknowledgeFilter {
-  readonly code?: string | undefined;
-  readonly source?: string | undefined;
+export type AcknowledgeFilter = Pick<AttentionFilter, 'kind' | 'code' | 'subject' | 'source'> & {
   readonly beforeMs: number;
-}
+};
 
 const named = (fields: FormFields): object => ({ reference: fields.get('reference') });
 const scoped = (fields: FormFields): object => ({ scope: fields.get('scope') });
@@ -70,17 +69,18 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
   // Nobody has seen the entries that came in after the preview.
   const seenMs = Number(fields.get('seen_ms') ?? nowMs);
   if (!Number.isFinite(seenMs)) throw invalid('has no time');
-  const [code, source] = [fields.get('code'), fields.get('source')];
+  const [code, source, product] = ['code', 'source', 'product'].map((name) => fields.get(name));
   if (action === 'acknowledge' && !fields.has('id')) {
-    return { kind: 'acknowledge', which: { code, source, beforeMs: seenMs }, actor, isConfirmed };
+    const which = { kind: fields.get('kind'), code, subject: fields.get('subject'), source, beforeMs: seenMs };
+    return { kind: 'acknowledge', which, actor, isConfirmed };
   }
   if (action === 'bulk') {
     const order = bulkActions.find((it) => it === fields.get('order'));
     const state = entryStates.find((it) => it === fields.get('state'));
-    if (order === undefined || [state, source, code].every((it) => it === undefined)) {
+    if (order === undefined || [state, source, code, product].every((it) => it === undefined)) {
       throw invalid('names no action for many entries');
     }
-    return { kind: 'bulk', order, which: { state, source, code, untilMs: seenMs }, actor, isConfirmed };
+    return { kind: 'bulk', order, which: { state, source, code, product, untilMs: seenMs }, actor, isConfirmed };
   }
   const content = contents.get(action);
   if (content === undefined) throw invalid('names no action');

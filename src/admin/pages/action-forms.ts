@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { type FormContext, mayDecide } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
-import type { Attention } from '../../store/read/attention.ts';
+import type { Attention, AttentionGroup } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { bulkActions, resolutions, statesFor } from '../../core/operator/operator-command.ts';
 
@@ -131,7 +131,8 @@ function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
 
 /** The actions that are offered for the filtered attention list. */
 function attentionListActions(filter: URLSearchParams): readonly OfferedAction[] {
-  const fields = { code: given(filter, 'code'), source: given(filter, 'source') };
+  const [kind, code, subject, source] = ['kind', 'code', 'subject', 'source'].map((name) => given(filter, name));
+  const fields = { kind: kind ?? '', code: code ?? '', subject: subject ?? '', source: source ?? '' };
   return [
     {
       title: 'Acknowledge all of them',
@@ -142,10 +143,26 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
     {
       title: 'Retry everything that needs review',
       what: 'Shows first how many entries, as the list is filtered, would be tried again with the same reference.',
-      fields: { action: 'bulk', order: 'retry', state: 'needs_review', ...fields },
+      fields: { action: 'bulk', order: 'retry', state: 'needs_review', ...fields, product: fields.subject },
       isPreview: true,
     },
   ];
+}
+
+/** One decision for all rows with the same cause. */
+function groupActions(group: AttentionGroup, source = ''): readonly OfferedAction[] {
+  const { kind, code, count, canAcknowledge } = group;
+  if (count === 1) return attentionActions(group);
+  const subject = group.subject ?? '';
+  const preview = 'Shows first what it would concern.';
+  if (canAcknowledge) {
+    const fields = { action: 'acknowledge', kind, code, subject, source };
+    return [{ title: `Acknowledge all ${count}`, what: preview, fields, isPreview: true }];
+  }
+  const order = kind === 'needs_review' ? 'retry' : kind === 'held' ? 'release' : null;
+  if (order === null) return [];
+  const fields = { action: 'bulk', order, state: kind, code, product: subject, source };
+  return [{ title: `${order === 'retry' ? 'Retry' : 'Release'} all ${count}`, what: preview, fields, isPreview: true }];
 }
 
 const pauseAction: OfferedAction = {
@@ -185,6 +202,8 @@ ${openForm(action, context)}</details>`,
 export const actionForms = {
   entry: (entry: EntryDetail, context: FormContext) => forms(entryActions(entry), context),
   attention: (row: Attention, context: FormContext) => forms(attentionActions(row), context),
+  attentionGroup: (group: AttentionGroup, source: string | undefined, context: FormContext) =>
+    forms(groupActions(group, source), context),
   attentionList: (filter: URLSearchParams, context: FormContext) => forms(attentionListActions(filter), context),
   /** For the orders that a list shows, all pages of it. */
   orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),

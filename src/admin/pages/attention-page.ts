@@ -1,7 +1,8 @@
 import { html } from 'hono/html';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { attentionActions, whatToDo, type AttentionAction } from '../../core/operator/attention.ts';
-import { placeOf, type Attention, type AttentionFilter } from '../../store/read/attention.ts';
+import { placeOf, type Attention, type AttentionFilter, type AttentionGroup } from '../../store/read/attention.ts';
+import type { Page } from '../../store/read/page.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { callTexts } from '../entry-text.ts';
 import { actionForms } from './action-forms.ts';
@@ -23,36 +24,84 @@ import {
   timeText,
 } from './parts.ts';
 
-const shownRows = 100;
+const shownRows = 50;
 /** The counts by kind end here. */
 const mostCounted = 10_000;
 const shownCalls = 50;
+const shownAdvice = 120;
 
-const attentionFilter = (url: URL): AttentionFilter => ({ code: asked(url, 'code'), source: asked(url, 'source') });
+const attentionFilter = (url: URL): AttentionFilter => ({
+  kind: asked(url, 'kind'),
+  code: asked(url, 'code'),
+  subject: asked(url, 'subject'),
+  source: asked(url, 'source'),
+});
 
-/** Everything that needs a person, beginning with the rows that hold up others. */
+/** Everything that needs a person by its cause; the rows of one cause where the address names it. */
 export function attentionPage({ read, clock }: PageSources, context: FormContext, url: URL): Html {
   const filter = attentionFilter(url);
-  const { rows, next } = read.attentionPage(filter, { limit: shownRows, after: asked(url, 'after') });
-  return html`${filterForm(url, { code: 'Code', source: 'Shop' })}
+  const { source, ...cause } = filter;
+  const isOpened = Object.values(cause).some((value) => value !== undefined);
+  const list = isOpened
+    ? attentionRows(read.attentionPage(filter, { limit: shownRows, after: asked(url, 'after') }), context, clock, url)
+    : attentionGroups(
+        read.attentionGroups(filter, { limit: shownRows, atMost: mostCounted }),
+        context,
+        clock.wallMs(),
+        source,
+      );
+  return html`${filterForm(url, { code: 'Code', subject: 'About: a product, scope or sink', source: 'Shop' })}
 <p>${countsText(read.attentionCounts(filter, mostCounted))}</p>
-${attentionTable(rows, context, clock.wallMs(), listOf(url))}
-${paging(url, next)}
+${list}
 ${actionForms.attentionList(url.searchParams, context)}`;
 }
 
-/** Rows of the attention list. @param list the filter of the list, as it stands in its address */
-export function attentionTable(found: readonly Attention[], context: FormContext, nowMs: number, list = ''): Html {
+/** The causes, each with its number of rows and one decision for all of them. @param source only those of this shop */
+export function attentionGroups(
+  found: readonly AttentionGroup[],
+  context: FormContext,
+  nowMs: number,
+  source?: string,
+): Html {
   if (found.length === 0) return html`<p class="good">Nothing needs a person.</p>`;
+  const rows = found.map((group) => {
+    const { id, kind, code, subject, count, sources } = group;
+    const path =
+      count === 1 ? reviewPath(id) : `/attention${listOf({ kind, code, subject: subject ?? undefined, source })}`;
+    return [
+      html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`}`,
+      timeText(group.since, nowMs),
+      happened(group),
+      html`${longText(adviceText(group, context), shownAdvice)}${actionForms.attentionGroup(group, source, context)}`,
+    ];
+  });
+  return table('What needs a person', ['Cause', 'Since', 'What happened', 'What to do'], rows);
+}
+
+/** The rows of one cause. What they have in common stands above them once. */
+function attentionRows(
+  { rows: found, next }: Page<Attention>,
+  context: FormContext,
+  clock: PageSources['clock'],
+  url: URL,
+): Html {
+  const [first] = found;
+  if (first === undefined) return html`<p class="good">Nothing of this needs a person.</p>`;
+  const list = listOf(attentionFilter(url));
   const rows = found.map((row) => [
     html`<a href="${reviewPath(row.id, list)}">${row.kind}</a>`,
     row.scope ?? orderLink(row.source, row.orderId),
-    timeText(row.since, nowMs),
-    html`<a href="/attention?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message ? html`: ${longText(row.message)}` : null}`,
-    longText(adviceText(row, context), 400),
+    timeText(row.since, clock.wallMs()),
+    happened(row),
   ]);
-  return table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows);
+  const advice = new Set(found.map((row) => adviceText(row, context)));
+  return html`${[...advice].map((text) => html`<p><strong>What to do:</strong> ${text}</p>`)}
+${table('Rows of this cause', ['What', 'Concerns', 'Since', 'What happened'], rows)}
+${paging(url, next)}`;
 }
+
+/** The message; the code stands in the cause. */
+const happened = ({ code, message }: Attention): Html => longText(message ?? code, 140);
 
 /** What the pages call an action that they have: a button in quotes. Any other is named as its command. */
 const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
@@ -89,9 +138,10 @@ export function reviewPage(sources: PageSources, context: FormContext, url: URL)
   const [row] = read.attention(1, { ids: [id] });
   const after = row === undefined ? undefined : placeOf(row);
   const [next] = read.attentionPage(attentionFilter(url), { limit: 1, after }).rows;
-  const list = html`<nav class="paging" aria-label="Attention list"><a href="/attention${listOf(url)}">The whole list</a>
-${next === undefined ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, listOf(url))}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
-  if (row === undefined) return html`<p class="good">"${id}" is not in the attention list any more.</p>${list}`;
+  const list = listOf(attentionFilter(url));
+  const links = html`<nav class="paging" aria-label="Attention list"><a href="/attention${list}">The list</a>
+${next === undefined ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, list)}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
+  if (row === undefined) return html`<p class="good">"${id}" is not in the attention list any more.</p>${links}`;
   const { source, orderId, lineId } = row;
   const order = source === null || orderId === null ? null : read.showOrder(source, orderId);
   return html`${factList([
@@ -104,7 +154,7 @@ ${row.message ? html`<p class="problem">${longText(row.message, 1000)}</p>` : nu
 <p><strong>What to do:</strong> ${adviceText(row, context)}</p>
 ${actionForms.attention(row, context)}
 ${order === null ? null : section('evidence', 'Evidence', evidence(row, order, sources, context))}
-${list}`;
+${links}`;
 }
 
 function evidence(row: Attention, order: OrderDetail, sources: PageSources, context: FormContext): Html {
@@ -126,8 +176,8 @@ function callTable({ reference, attempts }: EntryDetail, { clock }: PageSources)
 }
 
 /** The filter of the list, as it stands in the address. */
-function listOf(url: URL): string {
+function listOf(filter: AttentionFilter): string {
   const values = new URLSearchParams();
-  for (const [name, value] of Object.entries(attentionFilter(url))) if (value !== undefined) values.set(name, value);
+  for (const [name, value] of Object.entries(filter)) if (value !== undefined) values.set(name, String(value));
   return values.size === 0 ? '' : `?${values.toString()}`;
 }

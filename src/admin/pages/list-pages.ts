@@ -6,7 +6,7 @@ import type { FormContext, PageSources } from './page-sources.ts';
 import type { ConfigValue } from '../../config/config.ts';
 import { pausedSinks } from './paused-sections.ts';
 
-const shownRows = 100;
+const shownRows = 40;
 const dayMs = 86_400_000;
 
 /** Who decided what, and why; the last decision first. */

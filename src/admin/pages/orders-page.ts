@@ -1,12 +1,30 @@
 import { html } from 'hono/html';
 import { entryStates } from '../../core/entry/states.ts';
-import { stateCounts } from '../../store/read/list-orders.ts';
+import type { OrderSummary } from '../../store/read/list-orders.ts';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
-import { addressWith, asked, filterForm, oneOf, orderLink, paging, table, timeText } from './parts.ts';
+import {
+  addressWith,
+  asked,
+  filterForm,
+  longText,
+  oneOf,
+  orderLink,
+  paging,
+  stateMark,
+  table,
+  timeText,
+} from './parts.ts';
 
 const shownOrders = 50;
+
+const statesOf = ({ states, rejectedLines }: OrderSummary): Html => {
+  const marks = entryStates.flatMap((state) =>
+    states[state] === undefined ? [] : html`${states[state]} ${stateMark(state)} `,
+  );
+  return html`${marks}${rejectedLines === 0 ? null : html`${rejectedLines} <span class="mark is-problem">not accepted</span>`}`;
+};
 
 /** The orders that fit the filter in the address, the newest first. */
 export function ordersPage({ read, clock }: PageSources, context: FormContext, url: URL): Html {
@@ -26,14 +44,15 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
   const counts = read.counts();
   const rows = shown.map((order) => [
     orderLink(order.source, order.orderId),
-    stateCounts(order).join(', '),
-    order.lines + order.rejectedLines,
+    statesOf(order),
+    longText(order.products.join(', '), 60),
+    order.customer,
+    order.charged.map(({ cost, currency }) => `${cost} ${currency}`).join(', ') || null,
     timeText(order.receivedAt, nowMs),
-    timeText(order.updatedAt, nowMs),
   ]);
   const facets = entryStates.filter((state) => counts[state] > 0);
   return html`${filterForm(url, {
-    search: 'Search (id, number, SKU, e-mail, end of a code)',
+    search: 'Search (id, number, SKU, e-mail, code or its end)',
     source: 'Shop',
     state: ['With an entry that is', ['', 'in any state'], ...entryStates.map((state) => [state, state] as const)],
     attention: ['Attention', ['', 'all orders'], ['1', 'only those that need a person']],
@@ -41,9 +60,9 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
 <ul class="counts" aria-label="Entries by state">${facets.map((state) => {
     const isChosen = chosen === state;
     const path = addressWith(url, { state: isChosen ? null : state, before: null });
-    return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${state}</a></li>`;
+    return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`;
   })}</ul>
-${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Lines', 'Received', 'Changed'], rows)}
+${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows)}
 ${paging(url, last, 'before')}
 ${actionForms.orderList(url.searchParams, context)}`;
 }

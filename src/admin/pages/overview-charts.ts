@@ -3,7 +3,7 @@ import type { Html } from '../html/document.ts';
 import { isoTime } from '../../core/clock.ts';
 import { finalStates } from '../../core/entry/states.ts';
 import type { PageSources } from './page-sources.ts';
-import { section, table } from './parts.ts';
+import { foldedSection, table } from './parts.ts';
 
 /** The label of each column, for example an hour. */
 interface Columns {
@@ -95,7 +95,7 @@ ${chart('Calls', 'calls a minute, of the last hour', byMinute, {
   lookups: minutes.map(({ lookup }) => lookup),
 })}
 </div>`;
-  return section('charts', 'The last day', charts);
+  return foldedSection('charts', 'The last day', charts);
 }
 
 /** Spending by day and balance. */
@@ -111,5 +111,5 @@ export function spentSection({ read, clock }: PageSources): Html {
     rows.length === 0
       ? html`<p>Nothing in the last ${spendingDays} days.</p>`
       : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. What costs nothing, such as the cancel of an eSIM, is not counted.</p>`;
-  return section('spent', 'Spent', main);
+  return foldedSection('spent', 'Spent', main);
 }

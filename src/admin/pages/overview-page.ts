@@ -1,32 +1,77 @@
 import { html } from 'hono/html';
+import { isoTime } from '../../core/clock.ts';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import { entryStates } from '../../core/entry/states.ts';
+import type { AttentionGroup } from '../../store/read/attention.ts';
 import { actionForms } from './action-forms.ts';
-import { attentionTable } from './attention-page.ts';
+import { attentionGroups } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
-import { factList, longText, section, table, timeText } from './parts.ts';
+import { foldedSection, longText, section, stateMark, table, timeText } from './parts.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
 
-const shownAttention = 10;
+const shownCauses = 10;
+const mostCounted = 10_000;
 
-/** Attention first, then the progress of the worker. */
+/** The answers to what a person asks first, then what needs one, what is paused, and the progress of the worker. */
 export function overviewPage(sources: PageSources, context: FormContext): Html {
   const { read, clock } = sources;
   const nowMs = clock.wallMs();
-  const attention = html`${attentionTable(read.attention(shownAttention), context, nowMs)}
-<p><a href="/attention">The whole attention list</a>. Orders that the worker tries again by itself are not in it.</p>`;
-  const sending = html`${queueFacts(sources.explainQueue(), nowMs)}
-${actionForms.queue(context)}
+  const queue = sources.explainQueue();
+  const groups = read.attentionGroups({}, { limit: mostCounted, atMost: mostCounted });
+  // What is paused has a section of its own.
+  const causes = groups.filter(({ kind }) => kind !== 'pause');
+  const attention = html`${attentionGroups(causes.slice(0, shownCauses), context, nowMs)}
+${causes.length > shownCauses ? html`<p><a href="/attention">${causes.length - shownCauses} more causes</a></p>` : null}`;
+  const { reasons, notes } = queue;
+  const sending = html`${queueFacts(queue, nowMs)}
 ${lastPause(sources, nowMs)}`;
-  return html`${section('attention', 'Attention', attention)}
+  return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
+${notes.map((note) => html`<p class="warning">${note}</p>`)}
+${firstAnswers(sources, groups, queue)}
+${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}
 ${pausedSinks(sources)}
-${section('queue', 'Sending', sending)}
-${section('counts', 'Entries', entryCounts(sources, nowMs))}
+${actionForms.queue(context)}
+${foldedSection('queue', 'Sending', sending)}
+${foldedSection('counts', 'Entries', entryCounts(sources))}
 ${spentSection(sources)}
 ${overviewCharts(sources)}`;
+}
+
+/** Is anything wrong and since when, is anything bought, what was spent today, and what is still open. */
+function firstAnswers({ read, clock }: PageSources, groups: readonly AttentionGroup[], queue: QueueExplanation): Html {
+  const nowMs = clock.wallMs();
+  const waiting = groups.reduce((sum, { count }) => sum + count, 0);
+  const [oldest = null] = groups.map(({ since }) => since).toSorted((a, b) => a.localeCompare(b));
+  const paused = queue.pauses.length;
+  const isStopped = queue.pauses.some(({ scope }) => scope === 'account');
+  const { open, oldestOpenMs, dueDeliveries } = read.backlog();
+  const today = isoTime(nowMs).slice(0, 10);
+  const spent = read.spending({ fromMs: Date.parse(today), untilMs: nowMs + 1 }).filter(({ day }) => day === today);
+  const amounts = spent.map(
+    ({ currency, spent: amount, refunded }) =>
+      html`<span class="number">${amount}</span> ${currency}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
+  );
+  const orders = spent.reduce((sum, it) => sum + it.orders, 0);
+  return html`<ul class="answers" aria-label="Now">
+${answerCard('Needs a person', waiting === 0 ? 'good' : 'problem', html`<a href="/attention"><span class="number">${waiting}</span> ${waiting === 0 ? 'nothing' : `of ${groups.length} causes`}</a>`, oldest === null ? null : html`since ${timeText(oldest, nowMs)}`)}
+${answerCard('Buying', isStopped ? 'problem' : paused > 0 ? 'warning' : 'good', html`<span class="number">${isStopped ? 'Stopped' : 'On'}</span>${paused > 0 ? html` <a href="#pauses">${paused} paused</a>` : null}`, allSentText(queue, nowMs))}
+${answerCard('Spent today (UTC)', 'good', amounts.length === 0 ? html`<span class="number">0</span>` : html`${amounts}`, html`${orders} orders charged`)}
+${answerCard('Open', 'good', html`<span class="number">${open}</span> entries, <a href="/deliveries">${dueDeliveries} results due</a>`, oldestOpenMs === null ? null : html`oldest ${timeText(oldestOpenMs, nowMs)}`)}
+</ul>`;
+}
+
+const answerCard = (title: string, meaning: string, answer: Html, more: Html | null): Html =>
+  html`<li class="card is-${meaning}"><strong>${title}</strong><p>${answer}</p><p class="faint">${more}</p></li>`;
+
+/** When everything is sent. */
+function allSentText(queue: QueueExplanation, nowMs: number): Html {
+  const { to_send: toSend, to_send_paused: paused, to_send_waiting: waiting, drained_at: drained } = queue;
+  if (toSend === 0) return html`nothing waits to be sent`;
+  const rest = paused + waiting > 0 ? 'the rest of them' : 'all';
+  return html`${toSend} to send; ${rest} sent ${drained === null ? 'at a time not known' : timeText(drained, nowMs)}`;
 }
 
 /** The pause that ended last: after an outage it is what people ask for. */
@@ -37,20 +82,9 @@ function lastPause({ read }: PageSources, nowMs: number): Html | null {
 }
 
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
-  const { limits, reasons, notes, pauses, keys, outcome_unknown: unknown, drained_at: drained } = queue;
-  const { to_send: toSend, to_send_paused: paused, to_send_waiting: waiting } = queue;
+  const { limits, pauses, keys, outcome_unknown: unknown } = queue;
   const isStopped = pauses.some(({ scope }) => scope === 'account');
-  const noEstimate = toSend === 0 ? 'nothing waits' : 'not known';
-  return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
-${notes.map((note) => html`<p class="warning">${note}</p>`)}
-${factList([
-  ['To send', `${toSend}${paused > 0 ? `, ${paused} of them paused` : ''}`],
-  ['Outcome unknown', `${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}`],
-  [
-    `${paused + waiting > 0 ? 'The rest is sent' : 'All sent'}, about`,
-    drained === null ? noEstimate : timeText(drained, nowMs),
-  ],
-])}
+  return html`<p>Outcome unknown: ${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}.</p>
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
 <p><strong>${limit}</strong> of all keys: ${used} of ${capacity} used</p>
@@ -77,11 +111,8 @@ function keyTable({ keys, limits }: QueueExplanation, isStopped: boolean, nowMs:
   return table('API keys', ['Key', 'State', 'Until', 'Orders', 'Requests'], rows);
 }
 
-function entryCounts({ read }: PageSources, nowMs: number): Html {
+function entryCounts({ read }: PageSources): Html {
   const counts = read.counts();
-  const { open, oldestOpenMs, dueDeliveries } = read.backlog();
-  const oldest = oldestOpenMs === null ? null : html`, the oldest since ${timeText(oldestOpenMs, nowMs)}`;
   const states = entryStates.filter((state) => counts[state] > 0);
-  return html`<p>${open} open${oldest}. Results that still have to reach the shop: <a href="/deliveries">${dueDeliveries}</a>.</p>
-<ul class="counts">${states.map((state) => html`<li><a href="/orders?state=${state}"><span class="number">${counts[state]}</span> ${state}</a></li>`)}</ul>`;
+  return html`<ul class="counts">${states.map((state) => html`<li><a href="/orders?state=${state}"><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`)}</ul>`;
 }

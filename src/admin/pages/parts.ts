@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
+import type { EntryState } from '../../core/entry/states.ts';
 import type { Html } from '../html/document.ts';
 
 // The parts that pages are made of: sections, facts, tables, texts, links and the filters of lists.
@@ -11,18 +12,44 @@ export function section(id: string, title: string, content: Html | null): Html {
 ${content}</section>`;
 }
 
+/** A section that is closed until somebody opens it. */
+export function foldedSection(id: string, title: string, content: Html): Html {
+  return html`<details class="folded"><summary><h2 id="${id}">${title}</h2></summary>
+${content}</details>`;
+}
+
+const meaningOf: Readonly<Record<EntryState, 'good' | 'open' | 'warning' | 'problem' | 'ended'>> = {
+  pending: 'open',
+  sending: 'open',
+  placed: 'open',
+  waiting: 'open',
+  unknown: 'warning',
+  held: 'warning',
+  needs_review: 'problem',
+  rejected: 'problem',
+  expired: 'problem',
+  fulfilled: 'good',
+  refunded: 'ended',
+  cancelled: 'ended',
+};
+
+/** A state with a colour and a shape for what it means; the word says it, too. */
+export const stateMark = (state: EntryState): Html => html`<span class="mark is-${meaningOf[state]}">${state}</span>`;
+
 /** Names with their values; what is null is left out. */
 export function factList(facts: readonly (readonly [name: string, value: Cell])[]): Html {
   return html`<dl class="facts">${facts.map(([name, value]) => (value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`))}</dl>`;
 }
 
-/** A table in a box of its own, which scrolls where the page is narrow. */
+/** A table in a box of its own. Where the page is narrow each row is a card, whose values have the names of their columns. */
 export function table(caption: string, header: readonly string[], rows: readonly (readonly Cell[])[]): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
 <thead><tr>${header.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
-    (row) => html`<tr>${row.map((cell) => html`<td>${cell ?? '-'}</td>`)}</tr>
+    (
+      row,
+    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none"` : null}>${cell ?? '-'}</td>`)}</tr>
 `,
   )}</tbody>
 </table></div>`;

@@ -14,17 +14,16 @@ export function pausedScopes({ read, clock }: PageSources, context: FormContext)
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
   const rows = shown.map(({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs }) => [
     scope,
-    longText([reason, message].filter(Boolean).join(': ')),
-    openedBy,
+    longText(`${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`),
     timeText(sinceMs, nowMs),
     scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
     probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
     actionForms.pause(scope, context),
   ]);
-  const header = ['Scope', 'Reason', 'By', 'Since', 'Entries held up', 'Next try', 'Decide'];
+  const header = ['Scope', 'Reason', 'Since', 'Entries held up', 'Next try', 'Decide'];
   const others = pauses.length - shown.length;
   const main = html`${table('Paused scopes', header, rows)}
-${shown.some(({ probeAtMs }) => probeAtMs !== null) ? html`<p>A pause with a next try ends by itself when that try succeeds. Nothing is lost until then. If you can remove its cause, such as an empty balance or a key that is not accepted, do so.</p>` : null}
+${shown.some(({ probeAtMs }) => probeAtMs !== null) ? html`<p>A pause with a next try ends by itself when that try succeeds; nothing is lost until then.</p>` : null}
 ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}`;
   return section('pauses', 'Paused', main);
 }
@@ -38,7 +37,7 @@ export function pausedSinks({ read, clock }: PageSources): Html | null {
     sink,
     longText(`${reason}: ${message}`),
     timeText(sinceMs, nowMs),
-    waiting,
+    html`<a href="/deliveries?sink=${encodeURIComponent(sink)}">${waiting}</a>`,
     timeText(probeAtMs, nowMs),
   ]);
   const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try'];

@@ -16,6 +16,7 @@ export interface BulkOptions extends ConfigOptions {
   readonly state?: EntryState;
   readonly source?: string;
   readonly code?: string;
+  readonly product?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly reason?: string;
@@ -32,17 +33,22 @@ export function addBulkOptions(command: Command, action: BulkAction): Command {
     )
     .option('--source <source>', 'instead of a reference: entries of this shop')
     .option('--code <code>', 'instead of a reference: entries with this code')
+    .option('--product <id>', 'instead of a reference: entries of this variant or plan')
     .option('--dry-run', 'without a reference: only show how many there are')
     .option('--yes', 'without a reference: do it, after it showed how many there are');
 }
 
 /** @throws OrderSyncError USAGE when a reference and a filter are given, or neither */
-export function isBulk(reference: string | undefined, { state, source, code }: BulkOptions): boolean {
-  const isFiltered = [state, source, code].some((it) => it !== undefined);
+export function isBulk(reference: string | undefined, { state, source, code, product }: BulkOptions): boolean {
+  const isFiltered = [state, source, code, product].some((it) => it !== undefined);
   if ((reference !== undefined) !== isFiltered) return isFiltered;
-  throw new OrderSyncError('USAGE', 'Name an entry by its reference, or many by --state, --source and --code', {
-    hint: '`order-sync queue status` shows what needs review',
-  });
+  throw new OrderSyncError(
+    'USAGE',
+    'Name an entry by its reference, or many by --state, --source, --code and --product',
+    {
+      hint: '`order-sync queue status` shows what needs review',
+    },
+  );
 }
 
 /** The reason of a command; a preview needs none. */
@@ -58,8 +64,8 @@ export function reasonOf({ reason, dryRun, yes }: BulkOptions, isOne: boolean): 
 /** Shows which entries a filter finds, and with `--yes` acts on them. */
 export async function actOnMany(order: BulkAction, options: BulkOptions, context: CliContext): Promise<void> {
   const reason = reasonOf(options, false);
-  const { state, source, code } = options;
-  const which: BulkFilter = { state, source, code, untilMs: context.clock.wallMs() };
+  const { state, source, code, product } = options;
+  const which: BulkFilter = { state, source, code, product, untilMs: context.clock.wallMs() };
   const preview = await withReader(options, (reader) => previewBulk(reader, { order, which }));
   if (options.yes !== true || options.dryRun === true) return showPreview(order, preview, options, context);
   const { config } = await configFrom(options);

@@ -36,6 +36,8 @@ const bulkFilterSchema = z.strictObject({
   source: sourceSchema.optional(),
   /** The code that the attention list shows: that of the last error, else the state. */
   code: z.string().min(1).max(128).optional(),
+  /** A gift card variant or an eSIM plan. */
+  product: z.string().min(1).max(128).optional(),
   /** Only entries that have not changed since this time, in ms: the person who chose the filter has not seen later changes. */
   untilMs: z.number(),
 });
@@ -133,7 +135,9 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     /** Rows of the attention list: these, or those that fit all of the rest. */
     which: z.strictObject({
       ids: z.array(text(200)).min(1).max(1000).readonly().optional(),
+      kind: text(64).optional(),
       code: text(128).optional(),
+      subject: text(200).optional(),
       source: text(64).optional(),
       beforeMs: z.number().optional(),
     }),

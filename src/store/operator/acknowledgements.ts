@@ -8,7 +8,7 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 
 export interface AcknowledgeRequest extends AuditedRequest {
-  readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
+  readonly which: Omit<AttentionFilter, 'canAcknowledge'>;
 }
 
 export type Acknowledged = ResultOf<'acknowledged'>;

@@ -46,9 +46,22 @@ export interface Attention {
   readonly canAcknowledge: boolean;
 }
 
+/** Rows of the attention list with the same cause: they are of one kind, with one code, about one subject. */
+export interface AttentionGroup extends Attention {
+  /** How many rows; the group has what is said of the oldest of them. */
+  readonly count: number;
+  /** How many shops they concern. */
+  readonly sources: number;
+  /** What they are about: a product, a paused scope or a sink; null: their code says it all. */
+  readonly subject: string | null;
+}
+
 /** Which rows of the attention list: those that fit everything that is given. */
 export interface AttentionFilter {
   readonly ids?: readonly string[] | undefined;
+  readonly kind?: string | undefined;
+  /** See `AttentionGroup`. */
+  readonly subject?: string | undefined;
   readonly code?: string | undefined;
   readonly source?: string | undefined;
   readonly beforeMs?: number | undefined;
@@ -61,6 +74,12 @@ type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {
   readonly canAcknowledge: number;
   readonly evidence: string | null;
 };
+type GroupRow = Row & Pick<AttentionGroup, 'count' | 'sources' | 'subject'>;
+
+const subjectOf = `coalesce(scope, (SELECT coalesce(e.variant, e.plan) FROM entries e WHERE e.reference = outbox_attention.reference),
+  evidence ->> '$.sink')`;
+const rowColumns = `kind, reason, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, scope,
+  evidence, can_acknowledge AS canAcknowledge`;
 
 const ordered = "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id";
 
@@ -95,19 +114,40 @@ export function readSomeAttention(database: Sqlite, limit: number, filter: Atten
 function select(database: Sqlite, limit: number, filter: Selection, order: string): readonly Attention[] {
   const { where, values } = conditionsOf(filter);
   return database
-    .prepare<[object], Row>(
-      `SELECT kind, reason, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, since, scope,
-         evidence, can_acknowledge AS canAcknowledge
-       FROM outbox_attention ${where} ${order} LIMIT :limit`,
-    )
+    .prepare<[object], Row>(`SELECT ${rowColumns}, since FROM outbox_attention ${where} ${order} LIMIT :limit`)
     .all({ ...values, limit })
-    .map(({ evidence, message, canAcknowledge, ...row }) => ({
-      ...row,
-      message: attentionMessage({ ...row, message, evidence: JSON.parse(evidence ?? '{}') }),
-      holdsUp: holdsUp(row.reason, row.scope),
-      whatToDo: whatToDo(row.reason),
-      canAcknowledge: canAcknowledge === 1,
-    }));
+    .map(explained);
+}
+
+function explained<Found extends Row>({ evidence, message, canAcknowledge, ...row }: Found) {
+  return {
+    ...row,
+    message: attentionMessage({ ...row, message, evidence: JSON.parse(evidence ?? '{}') }),
+    holdsUp: holdsUp(row.reason, row.scope),
+    whatToDo: whatToDo(row.reason),
+    canAcknowledge: canAcknowledge === 1,
+  };
+}
+
+/**
+ * The rows by their cause: groups that need a decision or hold up others come first, then the largest.
+ * @param atMost so many rows are looked at, those that matter most before the others
+ */
+export function readAttentionGroups(
+  database: Sqlite,
+  filter: AttentionFilter,
+  { limit, atMost }: { readonly limit: number; readonly atMost: number },
+): readonly AttentionGroup[] {
+  const { where, values } = conditionsOf(filter);
+  // The other columns are those of the row with the smallest time: SQLite promises that for a single min().
+  return database
+    .prepare<[object], GroupRow>(
+      `SELECT *, count(*) AS count, count(DISTINCT source) AS sources, min(since) AS since
+       FROM (SELECT ${rowColumns}, since, ${subjectOf} AS subject FROM outbox_attention ${where} LIMIT :atMost)
+       GROUP BY kind, code, subject ORDER BY kind = 'waiting', canAcknowledge, count(*) DESC, min(since) LIMIT :limit`,
+    )
+    .all({ ...values, limit, atMost })
+    .map(explained);
 }
 
 /** The rows that are counted; negative: all of them. */
@@ -129,9 +169,11 @@ export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = 
 export type AttentionCounts = Readonly<Partial<Record<AttentionKind, number>>>;
 
 function conditionsOf({ ids, beforeMs, canAcknowledge, ...filter }: Selection): { where: string; values: object } {
-  const { code, source, after } = filter;
+  const { kind, code, source, subject, after } = filter;
   const where = whereOf([
     ids !== undefined && 'id IN (SELECT value FROM json_each(:ids))',
+    kind !== undefined && 'kind = :kind',
+    subject !== undefined && `${subjectOf} = :subject`,
     code !== undefined && 'code = :code',
     source !== undefined && 'source = :source',
     beforeMs !== undefined && 'since < :before',

@@ -13,12 +13,13 @@ const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly Ent
     .filter((it) => it !== 'pending' || code === undefined);
 
 /** The state stands in the text: then SQLite uses the index of that state. */
-function whereIn(state: EntryState, { source, code }: BulkFilter): string {
+function whereIn(state: EntryState, { source, code, product }: BulkFilter): string {
   return whereOf([
     (state === 'needs_review' || state === 'held') && "e.state IN ('needs_review', 'held')",
     `e.state = '${state}' AND e.updated_at_ms <= :untilMs`,
     // A lane begins with the source of its entries.
     source !== undefined && "e.lane >= :source || '|' AND e.lane < :source || '}'",
+    product !== undefined && '(e.variant = :product OR e.plan = :product)',
     code !== undefined && "CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
   ]);
 }

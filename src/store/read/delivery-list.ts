@@ -16,7 +16,7 @@ export interface ListedDelivery {
   readonly givenUpAt: string | null;
 }
 
-/** `open`: due now or later, the first one first. `given_up`: not acknowledged yet, the last one first. */
+/** `open`: due now or later, the first one first; those of a paused sink only where it is asked for. `given_up`: not acknowledged yet, the last one first. */
 export interface DeliveryFilter {
   readonly status: 'open' | 'given_up';
   readonly sink?: string | undefined;
@@ -43,13 +43,13 @@ export const selectGivenUp = statementOf<Place & { sink: string | null; limit: n
      AND (d.given_up_at_ms, d.request_id, d.sink) < (:afterMs, :afterId, :afterSink)
    ORDER BY d.given_up_at_ms DESC, d.request_id DESC, d.sink DESC LIMIT :limit`,
 );
-/** The sinks that have open deliveries, found by going from one to the next: the cost is their number. */
+/** The sinks that are not paused and have open deliveries, found by going from one to the next: the cost is their number. */
 export const selectOpenSinks = columnOf<[], string>(
   `WITH RECURSIVE sinks (sink) AS (
      SELECT min(sink) FROM deliveries WHERE done_version < due_version
      UNION ALL
      SELECT (SELECT min(sink) FROM deliveries WHERE done_version < due_version AND sink > sinks.sink) FROM sinks WHERE sinks.sink IS NOT NULL)
-   SELECT sink FROM sinks WHERE sink IS NOT NULL`,
+   SELECT sink FROM sinks WHERE sink IS NOT NULL AND sink NOT IN (SELECT sink FROM sink_pauses)`,
 );
 
 /** A time, the id of a request and a sink, whose name may have a dot in it. */

@@ -1,4 +1,4 @@
-import { wordsOf } from '../../core/order/search-words.ts';
+import { endingOf, wordsOf } from '../../core/order/search-words.ts';
 import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import { everySource } from './entries-by-source.ts';
 
@@ -22,13 +22,18 @@ const byEsim = matches(
 const byEnding = matches(
   `SELECT l.request_id FROM unit_endings u JOIN entries e ON e.id = u.entry_id ${ofLine} WHERE u.ending = ? ORDER BY e.id DESC`,
 );
+/** By a whole code. The text of a sealed one is not known here: it is found by its ending alone. */
+const byCode = matches(
+  `SELECT l.request_id FROM unit_endings u JOIN entries e ON e.id = u.entry_id ${ofLine}
+   WHERE u.ending = ? AND (e.sealed_by IS NOT NULL OR instr(upper(e.units), upper(?)) > 0) ORDER BY e.id DESC`,
+);
 const byWords = matches(`
   SELECT CASE WHEN w.row < 0 THEN -w.row ELSE (SELECT request_id FROM lines WHERE id = w.row) END
   FROM (SELECT rowid AS row FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC) w`);
 
 /**
  * The ids of the orders that a text finds, newest first: by order id, reference, number of the supplier or ICCID, or their
- * beginning; by words of metadata, product and what the shop carried with a line; and by the last four characters of a code.
+ * beginning; by words of metadata, product and what the shop carried with a line; and by a whole code or its last four characters.
  */
 export function findOrders(database: Sqlite, text: string): readonly number[] {
   const wanted = text.trim();
@@ -37,6 +42,8 @@ export function findOrders(database: Sqlite, text: string): readonly number[] {
   const words = wordsOf(wanted);
   if (words.length > 0) ids.push(...byWords(database).all(matchOf(words)));
   if (/^[\p{L}\p{N}]{4}$/u.test(wanted)) ids.push(...byEnding(database).all(wanted.toUpperCase()));
+  const ending = endingOf({ code: wanted });
+  if (ending !== null && !/\s/.test(wanted)) ids.push(...byCode(database).all(ending, wanted));
   return [...new Set(ids)].toSorted((a, b) => b - a);
 }
 

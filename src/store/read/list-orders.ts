@@ -4,6 +4,7 @@ import { isoOf } from '../sqlite/rows.ts';
 import { entriesBy, inState, selectSources, sourceOfLane } from './entries-by-source.ts';
 import { findOrders } from './find-orders.ts';
 import { whereOf } from './page.ts';
+import { decimal } from './statistics.ts';
 
 export interface OrderFilter {
   readonly state?: EntryState | undefined;
@@ -23,6 +24,12 @@ export interface OrderSummary {
   readonly lines: number;
   readonly states: Readonly<Partial<Record<EntryState, number>>>;
   readonly rejectedLines: number;
+  /** The variants and plans that it asks for, at most three, in order of their names. */
+  readonly products: readonly string[];
+  /** What the API charged, by currency. */
+  readonly charged: readonly { readonly cost: string; readonly currency: string }[];
+  /** The first e-mail address that the shop sent along, with its beginning alone; null: there is none. */
+  readonly customer: string | null;
   readonly receivedAt: string;
   readonly updatedAt: string;
 }
@@ -33,14 +40,35 @@ export function stateCounts({ states, rejectedLines }: OrderSummary): readonly s
   return rejectedLines === 0 ? counts : [...counts, `${rejectedLines} not accepted`];
 }
 
-const selectSummaries = statementOf<[string], Omit<OrderSummary, 'states'> & { states: string }>(
+type SummaryRow = Omit<OrderSummary, 'states' | 'products' | 'charged' | 'customer'> &
+  Record<'states' | 'products' | 'charged' | 'sentAlong', string>;
+
+const ofOrder = 'FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id';
+const selectSummaries = statementOf<[string], SummaryRow>(
   `SELECT r.id, r.source, r.order_id AS orderId, ${isoOf('r.received_at_ms')} AS receivedAt, ${isoOf('r.updated_at_ms')} AS updatedAt,
      (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
-     (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
-        WHERE l.request_id = r.id GROUP BY e.state)) AS states,
+     (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n ${ofOrder} GROUP BY e.state)) AS states,
+     (SELECT json_group_array(product) FROM
+       (SELECT DISTINCT coalesce(e.variant, e.plan, e.operation) AS product ${ofOrder} ORDER BY 1 LIMIT 3)) AS products,
+     (SELECT json_group_array(json_array(millionths, currency)) FROM
+       (SELECT sum(CAST(round(e.cost * 1e6) AS INTEGER)) AS millionths, coalesce(e.charged_currency, e.currency) AS currency
+        ${ofOrder} AND e.cost IS NOT NULL GROUP BY 2 ORDER BY 2)) AS charged,
+     r.metadata || coalesce((SELECT l.extra FROM lines l WHERE l.request_id = r.id ORDER BY l.id LIMIT 1), '') AS sentAlong,
      (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejectedLines
    FROM json_each(?) f CROSS JOIN requests r ON r.id = f.value ORDER BY f.key`,
 );
+
+function summaryOf({ states, products, charged, sentAlong, ...row }: SummaryRow): OrderSummary {
+  const amounts: [number, string][] = JSON.parse(charged);
+  const [, first, domain] = /([^\s"@])[^\s"@]*@([^\s"@]+)/.exec(sentAlong) ?? [];
+  return {
+    ...row,
+    states: JSON.parse(states),
+    products: JSON.parse(products),
+    charged: amounts.map(([millionths, currency]) => ({ cost: decimal(BigInt(millionths)), currency })),
+    customer: first === undefined ? null : `${first}***@${domain}`,
+  };
+}
 
 /** Newer than every order and every line. */
 const newest = Number.MAX_SAFE_INTEGER;
@@ -139,5 +167,5 @@ function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
 export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
   return selectSummaries(database)
     .all(JSON.stringify(idsOf(database, filter)))
-    .map((summary) => ({ ...summary, states: JSON.parse(summary.states) }));
+    .map(summaryOf);
 }

@@ -9,7 +9,7 @@ import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
 import { readSkuSightings } from '../storefronts/storefront-skus.ts';
-import { readAttention, readAttentionCounts, readAttentionPage } from './attention.ts';
+import { readAttention, readAttentionCounts, readAttentionGroups, readAttentionPage } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
@@ -34,6 +34,7 @@ export class OutboxReader {
   readonly findForBulk = this.#bind(findForBulk);
 
   readonly attention = this.#bind(readAttention);
+  readonly attentionGroups = this.#bind(readAttentionGroups);
   readonly attentionPage = this.#bind(readAttentionPage);
   readonly attentionCounts = this.#bind(readAttentionCounts);
   readonly auditLog = this.#bind(readAuditLog);

@@ -129,7 +129,7 @@ export function readSpending(database: Sqlite, period: Period) {
 }
 
 /** `12340000n` in millionths is `12.34`; at least two digits after the point. */
-function decimal(millionths: bigint): string {
+export function decimal(millionths: bigint): string {
   const text = String(millionths < 0n ? -millionths : millionths).padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0{1,4}$/, '');
   return `${millionths < 0n ? '-' : ''}${text.slice(0, -digits)}.${fraction}`;

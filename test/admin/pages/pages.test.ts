@@ -26,9 +26,21 @@ async function fillWithHtml(place: Installation): Promise<void> {
   await store.close();
 }
 
-async function acceptOrders(place: Installation, ids: readonly string[]): Promise<void> {
+/** Thirty lines of three shops with the same mistake, and one with another. */
+async function fillWithRefused(place: Installation): Promise<void> {
   const store = openOutbox(place);
-  const lines = ids.map((id) => line(id, '1', { variant: 'steam-10', quantity: 1 }));
+  const refused = { lineNumber: 1, lineId: '1', field: 'sku', rule: 'is not in the SKU map', value: 'X' };
+  const rejections = Array.from({ length: 30 }, (_, index) => {
+    return { ...refused, source: `shop${index % 3}`, orderId: String(index), code: 'unknown_sku' as const };
+  });
+  const other = { ...refused, source: 'shop1', orderId: 'other', code: 'invalid_field' as const };
+  await store.intake.acceptBatch({ nowMs, fileId: null, lines: [], rejections: [...rejections, other] });
+  await store.close();
+}
+
+async function acceptOrders(place: Installation, ids: readonly string[], metadata = {}): Promise<void> {
+  const store = openOutbox(place);
+  const lines = ids.map((id) => line(id, '1', { variant: 'steam-10', quantity: 1, metadata }));
   await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
   await store.close();
 }
@@ -52,14 +64,14 @@ describe('the pages', () => {
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(text).toContain('balance:EUR');
-    expect(text).toMatch(/<td>2026-11-21 \(today\)<\/td><td>USD<\/td><td>1<\/td><td>19\.00<\/td>/);
+    expect(text).toMatch(/2026-11-21 \(today\)<\/td><td[^>]*>USD<\/td><td[^>]*>1<\/td><td[^>]*>19\.00<\/td>/);
     expect(text).toContain('class="environment sandbox"');
   });
 
   it('find orders by state, shop and text, and keep the filter in the address', async () => {
     const { ask } = await startPages(local);
     const ordersIn = async (path: string) =>
-      [...(await ask(path)).text.matchAll(/<td><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1]);
+      [...(await ask(path)).text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1]);
     expect(await ordersIn('/orders')).toEqual(['1003', '1002', '1001']);
     expect(await ordersIn('/orders?state=needs_review')).toEqual(['1002']);
     expect(await ordersIn('/orders?search=1003')).toEqual(['1003']);
@@ -74,7 +86,7 @@ describe('the pages', () => {
     let path = '/orders?source=shop1';
     while (path !== '') {
       const { text } = await ask(path);
-      seen.push(...[...text.matchAll(/<td><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1] ?? ''));
+      seen.push(...[...text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1] ?? ''));
       path = hrefOf(text, 'next');
       if (path !== '') visited.push(path);
     }
@@ -99,8 +111,9 @@ describe('the pages', () => {
       expect(text).toContain(shown);
     }
     const kinds = ['received', 'entry made', 'call begun', 'answer', 'settled'].map((kind) =>
-      text.indexOf(`<td>${kind}</td>`),
+      text.indexOf(`<td data-name="What">${kind}</td>`),
     );
+    expect(kinds.every((place) => place > 0)).toBe(true);
     expect(kinds).toEqual(kinds.toSorted((a, b) => a - b));
     expect(text).not.toContain('GIFT-CODE');
     expect((await ask('/orders/shop1/none')).status).toBe(404);
@@ -113,8 +126,8 @@ describe('the pages', () => {
     expect(text).toContain('folder: <span class="code">shop1/1001.json</span>');
     // What a person must do, and where: the list as it stands in the address of its row.
     expect(text).toMatch(/It needs a person: <a href="\/attention\/review\?id=os-[^"]+">review it/);
-    expect(text).toContain('<td>3, line 4 of the file</td>');
-    expect((await ask('/orders?search=1001')).text).toMatch(/1 not accepted<\/td><td>3<\/td>/);
+    expect(text).toContain('>3, line 4 of the file</td>');
+    expect((await ask('/orders?search=1001')).text).toMatch(/1 <span class="mark is-problem">not accepted<\/span>/);
   });
 
   it('say of an order that waits that it is sent by itself', async () => {
@@ -175,16 +188,55 @@ describe('the pages', () => {
       (match) => match[1]?.replaceAll('&amp;', '&') ?? '',
     );
     expect(rows.length).toBeGreaterThan(2);
-    let path = rows[0] ?? '';
-    const visited: string[] = [];
-    while (path !== '') {
-      visited.push(path);
-      path = hrefOf((await ask(path)).text, 'next');
-    }
-    expect(visited).toEqual(rows);
+    const next = async (path: string) => hrefOf((await ask(path)).text, 'next');
+    const nexts = await Promise.all(rows.map(next));
+    // Each row but the last leads to another one, so all of them are reached from the first.
+    expect(new Set(nexts).size).toBe(rows.length);
+    expect(nexts.filter((path) => path !== '').every((path) => rows.includes(path))).toBe(true);
     const review = rows.find((row) => row.includes('id=os-')) ?? '';
     expect((await ask(review)).text).toContain('Evidence');
     expect((await ask('/attention/review?id=gone')).text).toContain('is not in the attention list any more');
+  });
+
+  it('answer at the top whether anything is wrong, what was spent today, and what is open', async () => {
+    const { ask } = await startPages(local);
+    const answers = /<ul class="answers"[\s\S]*?<\/ul>/.exec((await ask('/')).text)?.[0] ?? '';
+    expect(answers).toMatch(
+      /is-problem"><strong>Needs a person<\/strong><p><a href="\/attention"><span class="number">4</,
+    );
+    expect(answers).toMatch(
+      /is-warning"><strong>Buying<\/strong><p><span class="number">On<\/span> <a href="#pauses">1 paused/,
+    );
+    expect(answers).toMatch(/Spent today \(UTC\)<\/strong><p><span class="number">19\.00<\/span> USD/);
+    expect(answers).toMatch(/Open<\/strong><p><span class="number">1<\/span> entries/);
+  });
+
+  it('show what needs a person by its cause, with one decision for all rows of a cause', async () => {
+    const pages = await startPages({ decides: true, fill: fillWithRefused });
+    const { headers } = await pages.as(operatorToken);
+    const { text } = await pages.ask('/attention', { headers });
+    expect(text).toMatch(/href="\/attention\?kind=refused_line&amp;code=unknown_sku">30 × unknown_sku<\/a>/);
+    expect(text).toContain('in 3 shops');
+    expect(text.match(/<tr>/g)).toHaveLength(2 + 1);
+    expect(text).toContain('<summary>Acknowledge all 30</summary>');
+    const rows = (await pages.ask('/attention?kind=refused_line&code=unknown_sku', { headers })).text;
+    expect(rows.match(/href="\/attention\/review/g)).toHaveLength(30);
+    expect(rows.match(/What to do:/g)).toHaveLength(1);
+  });
+
+  it('name an order by its product, its customer and what was charged, and find it by a whole code', async () => {
+    const { ask } = await startPages(local);
+    const { text } = await ask('/orders?search=GIFT-CODE-1');
+    expect(text).toContain('/orders/shop1/1001');
+    expect(text).not.toContain('/orders/shop1/1002');
+    expect(text).toMatch(/data-name="Product"><span class="text">nope, steam-10</);
+    expect(text).toMatch(/data-name="Charged">19\.00 USD</);
+    const { ask: other } = await startPages({
+      ...local,
+      fill: (place) => acceptOrders(place, ['7'], { email: 'anna@example.com' }),
+    });
+    const named = (await other('/orders?search=anna@example.com')).text;
+    expect(named).toMatch(/data-name="Customer">a\*\*\*@example\.com</);
   });
 
   it('show deliveries, decisions and the configuration with secrets as fingerprints', async () => {
@@ -195,7 +247,7 @@ describe('the pages', () => {
     expect((await ask('/audit?actor=nobody')).text).toContain('No decision fits this filter.');
     const config = (await ask('/config?key=keys')).text;
     expect(config).toMatch(
-      /wholesale\.keys\.0\.value<\/span><\/td><td>secret, fingerprint <span class="code">[0-9a-f]{8}</,
+      /wholesale\.keys\.0\.value<\/span><\/td><td[^>]*>secret, fingerprint <span class="code">[0-9a-f]{8}</,
     );
     expect(config).not.toContain('sandbox-key-main');
     expect(config).toContain('order-sync.yaml:6');

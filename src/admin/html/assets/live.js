@@ -14,12 +14,21 @@ let everyMs = readChoice();
 let attention = attentionText();
 let timer;
 
+showLocalTimes(document);
 if (main !== null) {
-  document.querySelector('footer')?.prepend(refreshBar());
+  document.querySelector('footer')?.append(refreshBar());
   choose(everyMs);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) schedule(0);
   });
+}
+
+/** Times are those of the person who looks; in UTC they stand in the title. */
+function showLocalTimes(root) {
+  for (const time of root.querySelectorAll('time')) {
+    time.title = time.textContent;
+    time.textContent = new Date(time.dateTime).toLocaleString('sv-SE');
+  }
 }
 
 /** Buttons for how often the page is fetched, and what became of it. */
@@ -92,6 +101,7 @@ function replace(next) {
   const { activeElement } = document;
   const focused = main.contains(activeElement) ? (activeElement?.getAttribute('href') ?? null) : null;
   const boxes = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
+  showLocalTimes(next);
   main.replaceChildren(...next.querySelector('main').childNodes);
   for (const [index, box] of [...main.querySelectorAll('.scroll')].entries()) box.scrollLeft = boxes[index] ?? 0;
   if (focused !== null) main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });

@@ -29,6 +29,10 @@ export function nightlyJobs(
   const { keepDays } = config.results;
   const logger = deps.logger.child({ component: 'sealing' });
   const jobs = [nightly(clock, (signal) => sealCodes({ store, clock, logger }, signal))];
+  const removeAnswers = async (signal: AbortSignal): Promise<void> => {
+    await repeatWhileDiskIsFull(() => store.submission.answers.removeOld(clock.wallMs()), { clock, signal });
+  };
+  jobs.push(nightly(clock, removeAnswers));
   if (codesDays !== null) {
     const shredder = { store, clock, apiClock, logger, codesDays };
     jobs.push(nightly(clock, (signal) => shredOldCodes(shredder, signal)));

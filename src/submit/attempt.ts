@@ -354,12 +354,14 @@ function outcomeOfLookup(lookup: LookupOutcome): Outcome {
         ...withoutAnswer('accepted', true, ['found', unreadText(lookup.answer) ?? []].flat().join('; ')),
         http: 200,
         answer: lookup.answer,
+        kept: lookup.kept ?? null,
       };
     case 'absent':
       return {
         ...withoutAnswer('not_found', true, 'the API does not know the reference'),
         http: 404,
         code: 'not_found',
+        kept: lookup.kept ?? null,
       };
     case 'failed':
       return lookup.outcome;

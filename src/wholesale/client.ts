@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
-import { isJsonList, isJsonObject } from '../core/exact-json.ts';
+import { type ExactJson, isJsonList, isJsonObject, parseExactJsonBytes } from '../core/exact-json.ts';
 import { messageText, withoutSecret } from '../core/message-text.ts';
 import {
   type Expectation,
@@ -30,6 +30,7 @@ import {
 } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch, showsGoods } from './connector/compare-order.ts';
+import { catalogueSample, maskedAnswer, type MaskedPart } from './connector/mask-answer.ts';
 import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
@@ -81,6 +82,9 @@ interface LookupCall extends Keyed {
   readonly ordered?: Purchase | null;
 }
 
+/** What is known of an answer when it is kept. `body` and `order` are set when it is read. */
+type KeptPart = Omit<MaskedPart, 'order'> & { body?: ExactJson; order?: ExactJson };
+
 type ProbeCall = Keyed & { readonly question: ProbeQuestion };
 
 const defaultTimeouts: Timeouts = { connectMs: 5000, responseMs: 30_000, bodyMs: 15_000, totalMs: 45_000 };
@@ -89,6 +93,11 @@ const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null }
 
 function impossibleLookup(message: string): LookupOutcome {
   return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
+}
+
+/** What an answer may repeat of a request, and that is no code. */
+function knownOf(ordered: (Pick<Expectation, 'variant' | 'plan'> & { readonly reference?: string | null }) | null) {
+  return [ordered?.variant, ordered?.plan, ordered?.reference].filter((value) => typeof value === 'string');
 }
 
 /** Whether the head of a success came, and does not announce something else than JSON. */
@@ -159,14 +168,18 @@ export class WholesaleClient {
    */
   async submit(submission: Submission): Promise<Outcome> {
     const { operation, expect } = submission;
+    const [family, wire] = [familyOf(operation), answerWireFor(this.#wire.answer, operation)];
+    const part: KeptPart = { family, wire, known: knownOf(expect) };
     const read: SuccessReader = (body) => {
-      const answer = readAnswer(body, familyOf(operation), answerWireFor(this.#wire.answer, operation));
+      part.body = body;
+      const answer = readAnswer(body, family, wire);
       const why = whyUnrecognised(body, answer, operation, this.#wire.answer);
       if (why !== null) return { kind: 'unreadable', message: why };
       const mismatch = findMismatch(body, answer, operation, expect, this.#wire);
       return mismatch === null ? { kind: 'read', answer } : { kind: 'mismatch', answer, message: mismatch };
     };
-    return this.#call('spend', submission, submission, { kind: 'submit', operation }, read);
+    const { end } = await this.#send('spend', submission, submission);
+    return this.#keptOutcome(end, submission, { kind: 'submit', operation }, { read, part });
   }
 
   /** Whether the mapping has a lookup for orders of this family. */
@@ -197,9 +210,12 @@ export class WholesaleClient {
     const path = fillPath(lookup.path, { key: call.key });
     let differs: string | null = null;
     let repeatsGoods = false;
-    const result = await this.#lookUp(path, call, call.family, (body) => {
-      const answerWire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
-      const reading = readLookup(body, call.family, call.expectReference, answerWire);
+    const wire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
+    const part: KeptPart = { family: call.family, wire, known: [call.key, ...knownOf(call.ordered ?? null)] };
+    const result = await this.#lookUp(path, call, part, (body) => {
+      const reading = readLookup(body, call.family, call.expectReference, wire);
+      part.body = body;
+      if (reading.kind === 'read') part.order = reading.order;
       if (reading.kind === 'read' && call.ordered) {
         differs = findDifference(reading.order, call.ordered, this.#wire);
         repeatsGoods = differs === null && showsGoods(reading.order, call.ordered, this.#wire);
@@ -216,8 +232,9 @@ export class WholesaleClient {
     const lookup = this.#wire.lookup.get_sim;
     if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
     const path = fillPath(lookup.path, { iccid: call.iccid });
-    return this.#lookUp(path, call, 'esim', (body) => {
-      const answer = readAnswer(body, 'esim', answerWireFor(this.#wire.answer, null));
+    const wire = answerWireFor(this.#wire.answer, null);
+    return this.#lookUp(path, call, { family: 'esim', wire, known: [] }, (body) => {
+      const answer = readAnswer(body, 'esim', wire);
       if (answer.units.some((unit) => unit.iccid === call.iccid)) return { kind: 'read', answer };
       return { kind: 'unreadable', message: 'the answer does not show this eSIM' };
     });
@@ -299,7 +316,8 @@ export class WholesaleClient {
       const request = family === 'gift_card' ? this.#productsRequest(pagePath) : get(pagePath);
       let page: CataloguePage<T> | null = null;
       const outcome = await this.#call('read', request, call, { kind: 'read', family }, (body) => {
-        page = readCataloguePage(body, readItem, wire);
+        const read = readCataloguePage(body, readItem, wire);
+        page = read === null ? null : { ...read, kept: catalogueSample(body) };
         if (page !== null) return { kind: 'read', answer: null };
         return { kind: 'unreadable', message: 'an answer without a list' };
       });
@@ -308,9 +326,10 @@ export class WholesaleClient {
     return new CatalogueWalk({ path, paging: wire.paging, origin: this.#origin, basePath: this.#basePath, fetch });
   }
 
-  async #lookUp(path: string, call: Keyed, family: Family, read: SuccessReader): Promise<LookupOutcome> {
+  async #lookUp(path: string, call: Keyed, part: KeptPart, read: SuccessReader): Promise<LookupOutcome> {
     const { end, whyCached } = await this.#send('read', get(path), call);
-    const outcome = this.#outcomeOf(end, call, { kind: 'read', family }, read);
+    const outcome = this.#keptOutcome(end, call, { kind: 'read', family: part.family }, { read, part });
+    const { kept } = outcome;
     if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
       const message = withoutSecret(
         `a cache answered, which proves nothing (${messageText(whyCached, 100)})`,
@@ -318,10 +337,10 @@ export class WholesaleClient {
       );
       return { kind: 'failed', outcome: { ...outcome, row: 'foreign_refusal', code: null, answer: null, message } };
     }
-    if (outcome.row === 'accepted' && outcome.answer !== null) return { kind: 'found', answer: outcome.answer };
+    if (outcome.row === 'accepted' && outcome.answer !== null) return { kind: 'found', answer: outcome.answer, kept };
     // A breach is an answer of another form than Spec 7 shows: it does not prove that the order is absent.
     const absent = outcome.row === 'not_found' && outcome.http === 404 && outcome.breach === null;
-    return absent ? { kind: 'absent' } : { kind: 'failed', outcome };
+    return absent ? { kind: 'absent', kept } : { kind: 'failed', outcome };
   }
 
   async #call(
@@ -356,6 +375,19 @@ export class WholesaleClient {
     const receivedMono = times?.monoMs() ?? 0;
     if (end.kind === 'answer') times?.onAnswer({ sentMono, receivedMono, dateMs: dateOf(end.headers) });
     return { end, whyCached: this.#cached.whyCached(end, { sentMono, receivedMono }) };
+  }
+
+  /** The outcome of a call whose answer is kept, masked: no code leaves this module in it. */
+  #keptOutcome(
+    end: CallEnd,
+    keyed: Keyed,
+    purpose: CallPurpose,
+    { read, part }: { read: SuccessReader; part: KeptPart },
+  ): Outcome {
+    const outcome = this.#outcomeOf(end, keyed, purpose, read);
+    const body = part.body ?? (end.kind === 'answer' ? parseExactJsonBytes(end.body) : undefined);
+    const kept = body === undefined ? null : maskedAnswer(body, { ...part, order: part.order ?? body });
+    return { ...outcome, kept: kept === null ? null : withoutSecret(kept, keyed.keyValue) };
   }
 
   #outcomeOf(end: CallEnd, { keyValue }: Keyed, purpose: CallPurpose, read: SuccessReader): Outcome {

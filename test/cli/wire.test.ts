@@ -1,6 +1,10 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { installation, sandboxConfig } from './installation.ts';
+import { findSecrets } from '../support/secret-search.ts';
+import { installation, knownInstallation, sandboxConfig } from './installation.ts';
+import { openOutbox } from './sample-outbox.ts';
 
 describe('order-sync wire', () => {
   it('prints the mapping in use as a config section, which it can read again', async () => {
@@ -17,5 +21,96 @@ describe('order-sync wire', () => {
 
   it('ends with 3 for an invalid mapping', async () => {
     expect((await installation().run('wire', '--set', 'wholesale.wire.nonsense=1')).code).toBe(3);
+  });
+});
+
+describe('order-sync wire test', () => {
+  const folderWith = (answer: unknown) => {
+    const own = installation();
+    const file = join(own.folder, 'answer.json');
+    writeFileSync(file, JSON.stringify(answer));
+    return { own, file };
+  };
+  const order = {
+    data: {
+      order_number: 77,
+      state: 'completed',
+      total: '18.90',
+      items: [{ label: 'Steam', codes: [{ code: 'QWER-7KQ2-1', extra_part: 'SECRET-4711' }] }],
+    },
+  };
+  const withIgnored = ['--set', 'wholesale.wire.ignored=[extra_part]'];
+
+  it('says what each value is read as, and ends with 8 while something of a unit is unread', async () => {
+    const { own, file } = folderWith(order);
+    const { code, stdout } = await own.run('wire', 'test', file);
+    expect(code).toBe(8);
+    expect(stdout).toContain('not read of a unit: extra_part');
+    expect(stdout).toMatch(/data\.items\[0\]\.codes\[0\]\.code +QWER-7KQ2-1 +units\[0\]\.code/);
+    expect(stdout).toMatch(/extra_part +SECRET-4711 +not read/);
+    const mapped = await own.run(
+      'wire',
+      'test',
+      file,
+      '--json',
+      '--set',
+      'wholesale.wire.answer.codes.pin=[extra_part]',
+    );
+    expect(mapped.code).toBe(0);
+    expect(JSON.parse(mapped.stdout)).toMatchObject({
+      family: 'gift_card',
+      row: 'accepted',
+      read: { order_number: '77', cost: '18.90', 'units[0].code': 'QWER-7KQ2-1', 'units[0].pin': 'SECRET-4711' },
+      problems: [],
+    });
+    expect((await own.run('wire', 'test', file, ...withIgnored)).code).toBe(0);
+  });
+
+  it('keeps a sample without a code, by which check-config notices a mapping that reads another value', async () => {
+    const { own, file } = folderWith(order);
+    expect((await own.run('wire', 'test', file, '--write', ...withIgnored)).code).toBe(0);
+    const folder = join(own.folder, 'wire-samples');
+    const [name = ''] = readdirSync(folder);
+    const sample = readFileSync(join(folder, name), 'utf8');
+    expect(findSecrets(['QWER-7KQ2-1', 'SECRET-4711'], new Map([[name, sample]]))).toEqual([]);
+    expect((await own.run('check-config', ...withIgnored)).code).toBe(0);
+    const other = await own.run('check-config', ...withIgnored, '--set', 'wholesale.wire.answer.number=[state]');
+    expect(other.code).toBe(3);
+    expect(other.stderr).toContain(`${name} order_number was read as "77", and is read as "completed" now`);
+  });
+
+  it('reads errors, lookups and catalogues, and says what it is not', async () => {
+    const { own, file } = folderWith({ error: { code: 'out_of_stock', message: 'None left' } });
+    expect(JSON.parse((await own.run('wire', 'test', file, '--json')).stdout)).toMatchObject({
+      kind: 'error',
+      http: 409,
+      row: 'out_of_stock',
+      problems: [],
+    });
+    writeFileSync(file, JSON.stringify({ error: { code: 'SOLD', message: 'no' } }));
+    expect((await own.run('wire', 'test', file)).code).toBe(8);
+    writeFileSync(file, JSON.stringify({ orders: [{ reference: 'os-1', number: 5, codes: ['QWER-7KQ2-1'] }] }));
+    const lookup = await own.run('wire', 'test', file, '--for', 'lookup', '--json');
+    expect(JSON.parse(lookup.stdout)).toMatchObject({ read: { order_number: '5', 'units[0].code': 'QWER-7KQ2-1' } });
+    writeFileSync(file, JSON.stringify({ products: [{ variant: 'steam-10' }] }));
+    const products = await own.run('wire', 'test', file, '--for', 'products');
+    expect(products).toMatchObject({ code: 8 });
+    expect(products.stdout).toContain('no price is read');
+    writeFileSync(file, '{"a":');
+    expect((await own.run('wire', 'test', file)).code).toBe(2);
+    expect((await own.run('wire', 'test')).code).toBe(2);
+  });
+
+  it('reads the last answer that was kept', async () => {
+    const own = knownInstallation();
+    await own.run('init');
+    expect((await own.run('wire', 'test', '--last', 'submit')).code).toBe(4);
+    const store = openOutbox(own);
+    const body = JSON.stringify({ number: 'W-1', codes: [{ code: 'AAAA-9', second: '999' }] });
+    await store.submission.answers.keep({ kind: 'submit', isError: false, attemptId: null, http: 201, body, nowMs: 1 });
+    await store.close();
+    const { code, stdout } = await own.run('wire', 'test', '--last', 'submit');
+    expect(code).toBe(8);
+    expect(stdout).toContain('not read of a unit: second');
   });
 });

@@ -36,7 +36,7 @@ describe('an installation that seals', { timeout: 90_000 }, () => {
     expect(findSecrets(run.codes(), new Map([['read', await run.read('cards')]]))).toHaveLength(3);
     await run.health();
     await run.cli('orders', 'list', '--json');
-    for (const [id] of soldLines) await run.cli('orders', 'show', id, '--json');
+    for (const [id] of soldLines) await run.cli('orders', 'show', id, '--answers', '--json');
     await run.cli('queue', 'status');
     await run.cli('db', 'check');
     await run.cli('db', 'backup');
@@ -55,7 +55,7 @@ describe('an installation that seals', { timeout: 90_000 }, () => {
         'order-sync.db-wal',
         'run.json',
         'worker 1',
-        'orders show cards --json',
+        'orders show cards --answers --json',
       ]),
     );
     expect([...places.keys()].some((name) => /\/backups\/order-sync-\w+\.db$/.test(name))).toBe(true);

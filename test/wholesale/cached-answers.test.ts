@@ -72,14 +72,14 @@ describe('a lookup', () => {
     ['cache-control', 'max-age=60'],
   ])('is answered when its answer shows that no cache gave it: %s: %s', async (name, value) => {
     const { client } = await serve([absent({ [name]: value })]);
-    expect(await lookUp(client)).toEqual({ kind: 'absent' });
+    expect(await lookUp(client)).toMatchObject({ kind: 'absent' });
   });
 
   it('fails when its answer was made before the call, by the clock of the API', async () => {
     const { client, clock } = await serve([absent(dated(0)), absent(dated(1)), absent(dated(1))]);
-    expect(await lookUp(client)).toEqual({ kind: 'absent' });
+    expect(await lookUp(client)).toMatchObject({ kind: 'absent' });
     clock.mono = 2999;
-    expect(await lookUp(client)).toEqual({ kind: 'absent' });
+    expect(await lookUp(client)).toMatchObject({ kind: 'absent' });
     for (clock.mono = 10_000; clock.mono < 200_000; clock.mono += 10_000)
       expect(await lookUp(client)).toMatchObject({ kind: 'failed', outcome: { row: 'foreign_refusal' } });
   });

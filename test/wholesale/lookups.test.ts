@@ -14,7 +14,7 @@ async function lookUpAt(answer: string): Promise<LookupOutcome> {
 
 describe('a lookup says that an order is absent', () => {
   it('after a 404 with the code not_found and the complete error body', async () => {
-    expect(await lookUpAt(httpAnswer(404, errorJson('not_found')))).toEqual({ kind: 'absent' });
+    expect(await lookUpAt(httpAnswer(404, errorJson('not_found')))).toMatchObject({ kind: 'absent' });
   });
 
   it.each([

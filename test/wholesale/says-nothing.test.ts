@@ -6,7 +6,7 @@ import { httpAnswer, RawServer } from './transport/raw-server.ts';
 it.each(operations)(
   'a success that says nothing is not accepted, and its message shows no value: %s',
   async (operation) => {
-    const bodies = ['{}', '{"success":false,"hint":"AAAA-BBBB"}', '{"ok":true}', '{"code":"E1","message":"AAAA-BBBB"}'];
+    const bodies = ['{}', '{"success":false,"hint":"QWER-7BBB"}', '{"ok":true}', '{"code":"E1","message":"QWER-7BBB"}'];
     for (const body of bodies) {
       const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
       onTestFinished(async () => server.close());
@@ -14,13 +14,13 @@ it.each(operations)(
       onTestFinished(async () => client.close());
       const outcome = await submit(client, operation);
       expect(outcome).toMatchObject({ row: 'unreadable_success', http: 200, sent: true, answer: null });
-      expect(JSON.stringify(outcome)).not.toContain('AAAA');
+      expect(JSON.stringify(outcome)).not.toContain('QWER');
     }
   },
 );
 
 it('unit fields that were not read are named in the message, without their values', async () => {
-  const body = '{"id":1,"codes":[{"pin":"1234","security_code":"AAAA"}]}';
+  const body = '{"id":1,"codes":[{"pin":"1234","security_code":"QWER"}]}';
   const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
   onTestFinished(async () => server.close());
   const client = clientOf(server.url);
@@ -30,6 +30,6 @@ it('unit fields that were not read are named in the message, without their value
     row: 'accepted',
     message: 'its units have fields that the connector does not read: security_code',
   });
-  expect(JSON.stringify(outcome)).not.toContain('AAAA');
+  expect(JSON.stringify(outcome)).not.toContain('QWER');
   expect(answer?.unreadFields).toEqual(['security_code']);
 });

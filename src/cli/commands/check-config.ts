@@ -3,6 +3,7 @@ import type { ConfigValue } from '../../config/config.ts';
 import { checkedConfigFrom, checkInstallation, checkSkuMaps } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { checkSamples } from '../wire-samples.ts';
 import { writeAnswer, writeNotes } from '../output.ts';
 import { renderTable } from '../table.ts';
 
@@ -14,6 +15,7 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     const loaded = checkedConfigFrom(options);
     checkSkuMaps(loaded);
     checkInstallation(loaded);
+    checkSamples(loaded);
     const { file, warnings, values } = loaded;
     writeNotes(
       context,

@@ -6,6 +6,7 @@ import { allowedActions, commandOf, type EntryActionName } from '../../core/entr
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { AttemptDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import type { KeptAnswer } from '../../store/read/kept-answers.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
 import {
@@ -23,6 +24,7 @@ import { cliActor, sendCommand } from '../worker-client.ts';
 interface ShowOptions extends ConfigOptions {
   readonly source?: string;
   readonly timeline?: boolean;
+  readonly answers?: boolean;
   readonly reveal?: boolean;
   readonly reason?: string;
 }
@@ -36,25 +38,47 @@ export function addShow(orders: Command, context: CliContext): void {
     .addArgument(new Argument('<order>', 'an order id or a reference'))
     .option('--source <source>', 'the shop, when several have an order of that id')
     .option('--timeline', 'show everything that happened, in the order of time, instead of the state')
+    .option('--answers', 'show the last answers of the API, too: the form of their values (A, 9), and no code')
     .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
     .option('--reason <text>', 'why the codes are shown');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
-    const { order, timeline } = await withReader(options, (reader) => {
+    const { order, timeline, answers } = await withReader(options, (reader) => {
       const found = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
       if (found !== null) {
         const read = (page: PageRequest) => reader.timeline(found.id, page);
-        return { order: found, timeline: options.timeline === true ? wholeTimeline(read) : null };
+        const ids = found.entries.map(({ reference }) => reference);
+        const kept = options.answers === true ? reader.keptAnswers(ids) : null;
+        return { order: found, timeline: options.timeline === true ? wholeTimeline(read) : null, answers: kept };
       }
       throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
         hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
     const units = options.reveal === true ? await reveal(order, options, context) : null;
-    const text = timeline === null ? orderAsText(order, await unknownLimitOf(order, options)) : timelineText(timeline);
+    const shown = timeline === null ? orderAsText(order, await unknownLimitOf(order, options)) : timelineText(timeline);
     const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
-    const json = { ...orderAsJson(order), ...events, ...(units === null ? {} : { units }) };
+    const text = answers === null ? shown : `${shown}\n${answersAsText(answers)}`;
+    const kept = answers === null ? {} : { answers: answers.map(answerAsJson) };
+    const json = { ...orderAsJson(order), ...events, ...kept, ...(units === null ? {} : { units }) };
     writeAnswer(context, options, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
   });
+}
+
+function answerAsJson({ body, ...answer }: KeptAnswer): Record<string, unknown> {
+  const value: unknown = JSON.parse(body);
+  return { ...jsonFields(answer), body: value };
+}
+
+function answersAsText(answers: readonly KeptAnswer[]): string {
+  if (answers.length === 0)
+    return plainLines(['No answer to its calls is kept: they are kept for seven days, 20 of each kind.']);
+  const lines = answers.flatMap(({ reference, kind, number, httpStatus, at, body }) => [
+    `Answer to call ${number} of ${reference} (${kind}), HTTP ${httpStatus}, ${shortTime(at)}`,
+    ...JSON.stringify(JSON.parse(body), null, 2)
+      .split('\n')
+      .map((line) => `  ${line}`),
+  ]);
+  return plainLines(lines);
 }
 
 /** So many unknown outcomes hold up a product. The configuration is read only for an order that may be held up so. */

@@ -70,6 +70,8 @@ export interface Outcome {
   readonly answer: OrderAnswer | null;
   /** How the answer broke the contract, although it could be understood; for example 2xx with an `error` object. */
   readonly breach: string | null;
+  /** The answer with the form of its values instead of them, as JSON, to compare it with the mapping. */
+  readonly kept?: string | null;
 }
 
 /** An outcome without an HTTP answer. */
@@ -86,6 +88,7 @@ export type LookupOutcome =
       readonly differs?: string;
       /** Whether it repeats the product and the quantity, and the eSIM of a top-up, as ordered. */
       readonly repeatsGoods?: boolean;
+      readonly kept?: Outcome['kept'];
     }
-  | { readonly kind: 'absent' }
+  | { readonly kind: 'absent'; readonly kept?: Outcome['kept'] }
   | { readonly kind: 'failed'; readonly outcome: Outcome };

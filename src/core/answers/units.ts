@@ -56,6 +56,9 @@ const untypable = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const hasUntypable = ({ code, pin, url, iccid, lpa, smdp_address: server, matching_id: matching }: Unit): boolean =>
   [code, pin, url, iccid, lpa, server, matching].some((text) => text !== undefined && untypable.test(text));
 
+/** Whether a text says that there is no value, or not yet. */
+export const isPlaceholder = (text: string): boolean => waitingWords.has(plain(text)) || nothingWords.has(plain(text));
+
 type Field = 'code' | 'pin' | 'url';
 const redeemable: readonly Field[] = ['code', 'pin', 'url'];
 

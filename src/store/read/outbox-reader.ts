@@ -14,6 +14,7 @@ import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
 import { readBacklog, readCounts } from './entries-by-source.ts';
+import { readKeptAnswers, readLastAnswer } from './kept-answers.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
@@ -31,6 +32,8 @@ export class OutboxReader {
   readonly showEntry = this.#bind(showEntry);
   readonly findOrder = this.#bind(findOrder);
   readonly timeline = this.#bind(readTimeline);
+  readonly keptAnswers = this.#bind(readKeptAnswers);
+  readonly lastAnswer = this.#bind(readLastAnswer);
   readonly findForBulk = this.#bind(findForBulk);
 
   readonly attention = this.#bind(readAttention);

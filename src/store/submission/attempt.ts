@@ -104,7 +104,14 @@ export interface AttemptClose {
   readonly nowMs: number;
   readonly nowMono: number;
   readonly durationMs: number | null;
-  readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
+  readonly outcome: {
+    row: string;
+    sent: boolean;
+    http: number | null;
+    code: string | null;
+    message: string;
+    kept?: string | null;
+  };
   readonly settlement: Settlement;
   /** When the window of the slots began; null when the call surely never left, and they are free again. */
   readonly slotsSettledMono: number | null;

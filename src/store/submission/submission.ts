@@ -17,6 +17,7 @@ import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
 import { DueEntries, findToLookUp, selectOldestUnsent, selectOverdue } from './due-entries.ts';
 import { endOverdue, flagForReview, recoverEntry, settleEntry } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
+import { KeptAnswers, keepAnswer } from './kept-answers.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { findNextToSend, notHeldUp, rememberCost, trialOf } from './next-to-send.ts';
 import { readExposure } from './open-calls.ts';
@@ -72,6 +73,7 @@ export class Submission {
   readonly pauses: Pauses;
   readonly lookups: LookupProofs;
   readonly accountKeys: AccountKeys;
+  readonly answers: KeptAnswers;
   readonly #outbox: Outbox;
   readonly #database: Sqlite;
   readonly #due: DueEntries;
@@ -84,6 +86,7 @@ export class Submission {
     this.pauses = new Pauses(database);
     this.lookups = new LookupProofs(database);
     this.accountKeys = new AccountKeys(outbox);
+    this.answers = new KeptAnswers(outbox);
     this.#due = new DueEntries(database);
   }
 
@@ -269,6 +272,15 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   const { changes } = updateClosed(database).run({ ...stored, attemptId, entryId, nowMs, durationMs });
   assert(changes === 1, `attempt ${attemptId} is closed once`);
   settleAttemptSlots(database, close);
+  if (outcome.kept && outcome.http !== null)
+    keepAnswer(database, {
+      kind: attempt.purpose,
+      attemptId,
+      isError: outcome.http >= 300,
+      http: outcome.http,
+      body: outcome.kept,
+      nowMs,
+    });
   if (close.backOff) stampBackOff(database, close.backOff, close);
   // First what the call ends: the denial that it brings may be of the same scope.
   const pausesChanged = judgeScopes(database, close) || close.pause !== null;

@@ -12,6 +12,8 @@ export interface CataloguePage<T> {
   readonly next: string | null;
   /** The number of pages, if the answer names it. */
   readonly lastPage: number | null;
+  /** The beginning of the answer, to compare it with the mapping. */
+  readonly kept?: string | null;
 }
 
 /** Reads a page; null when the answer has no list. Never throws. */
@@ -35,7 +37,7 @@ export function readCataloguePage<T>(
 
 /** The result of one request. After a failed one the walk is where it was: the same page can be read again. */
 export type WalkStep<T> =
-  | { readonly kind: 'page'; readonly items: readonly T[] }
+  | { readonly kind: 'page'; readonly items: readonly T[]; readonly kept: string | null }
   | { readonly kind: 'failed'; readonly outcome: Outcome };
 
 export interface WalkCall {
@@ -116,7 +118,7 @@ export class CatalogueWalk<T> {
       return isNew;
     });
     this.#path = this.#nextPath(page, fresh.length);
-    return { kind: 'page', items: fresh.map(({ item }) => item) };
+    return { kind: 'page', items: fresh.map(({ item }) => item), kept: page.kept ?? null };
   }
 
   #nextPath(page: CataloguePage<T>, fresh: number): string | null {

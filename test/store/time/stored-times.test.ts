@@ -22,6 +22,7 @@ function read(sql: string): readonly Readonly<Record<string, unknown>>[] {
 
 /** Times that tell what happened, and times of others: they stay as they were written. */
 const keptColumns = [
+  'kept_answers.kept_at_ms',
   'attempts.closed_at_ms',
   'deliveries.acknowledged_at_ms',
   'entries.acknowledged_at_ms',

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
+import { withFixedPlan } from '../../src/store/sqlite/database.ts';
 
 type Database = SqliteDatabase.Database;
 type Statement = SqliteDatabase.Statement;
@@ -164,7 +165,7 @@ export function tapSqlite(): void {
   prototype.prepare = function tappedPrepare(this: Database, sql: string) {
     const known = statements.get(this) ?? kept.get(this.name)?.statements ?? new Map<string, LazyStatement>();
     statements.set(this, known);
-    const found = known.get(sql) ?? new LazyStatement(this, sql);
+    const found = known.get(sql) ?? new LazyStatement(this, withFixedPlan(sql));
     known.set(sql, found);
     return found;
   };

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import type { RecoveryStage } from '../../src/core/entry/states.ts';
 import { familyOf, lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/purchase.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -84,6 +85,8 @@ export class StoreWatch {
   readonly exposure: ExposureWatch;
   readonly #evidence: EvidenceWatch;
   readonly #states = new Map<string, string>();
+  /** The outbox whose states were read last, how often its rows had changed by then, and how many outcomes were unknown. */
+  #seen: { readonly connection: Database; readonly changes: number; readonly unknown: number } | null = null;
   /** Entries of unknown outcome that were held, and whose hold their shop or a person ended. */
   readonly #released = new Set<string>();
   readonly #open = new Map<number, OpenAttempt>();
@@ -253,6 +256,7 @@ export class StoreWatch {
   forgetSinceCopy(): void {
     this.#open.clear();
     this.#states.clear();
+    this.#seen = null;
     this.#evidence.forget();
     this.#isOtherOutbox = true;
   }
@@ -261,6 +265,7 @@ export class StoreWatch {
   forgetAll(): void {
     this.#open.clear();
     this.#states.clear();
+    this.#seen = null;
     this.exposure.forget();
     this.#evidence.forget();
   }
@@ -327,7 +332,19 @@ export class StoreWatch {
   }
 
   #checkStates(): void {
-    const rows = this.#disk.connection
+    const { connection } = this.#disk;
+    const changes = connection.prepare<[], number>('SELECT total_changes()').pluck().get() ?? 0;
+    const isSeen = this.#seen?.connection === connection && this.#seen.changes === changes && !this.#isOtherOutbox;
+    const unknown = isSeen ? (this.#seen?.unknown ?? 0) : this.#checkEach(connection);
+    this.#seen = { connection, changes, unknown };
+    // An entry that the operator retries, or that is not held any more, can have an unknown outcome, too.
+    const limit = this.#unknownLimit() + this.#touched() + this.#released.size;
+    if (unknown > limit) this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${limit}`);
+  }
+
+  /** Checks how the state of each entry changed. Returns how many have an unknown outcome. */
+  #checkEach(connection: Database): number {
+    const rows = connection
       .prepare<[], { reference: string; state: string; isUnknown: number }>(
         "SELECT reference, state, state = 'unknown' AND outcome_unknown = 1 AS isUnknown FROM entries",
       )
@@ -348,9 +365,7 @@ export class StoreWatch {
       this.#states.set(reference, state);
     }
     this.#isOtherOutbox = false;
-    // An entry that the operator retries, or that is not held any more, can have an unknown outcome, too.
-    const limit = this.#unknownLimit() + this.#touched() + this.#released.size;
-    if (unknown > limit) this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${limit}`);
+    return unknown;
   }
 }
 

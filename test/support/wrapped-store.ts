@@ -11,13 +11,21 @@ export function wrappedStore(store: Store, wrap: (name: string, step: Step) => S
 }
 
 function wrapped<T extends object>(role: T, prefix: string, wrap: (name: string, step: Step) => Step): T {
+  // Each step and each role is wrapped once.
+  const known = new Map<string, unknown>();
   return new Proxy(role, {
     get: (target, key) => {
+      if (typeof key === 'string' && known.has(key)) return known.get(key);
       const value: unknown = Reflect.get(target, key);
       if (typeof key !== 'string' || key === 'read') return value;
+      const isRole = typeof value === 'object' && value !== null;
+      if (!isRole && typeof value !== 'function') return value;
       const name = `${prefix}${key}`;
-      if (typeof value === 'function') return wrap(name, (...values) => Reflect.apply(value, target, values));
-      return typeof value === 'object' && value !== null ? wrapped(value, `${name}.`, wrap) : value;
+      const made = isRole
+        ? wrapped(value, `${name}.`, wrap)
+        : wrap(name, (...values) => Reflect.apply(value, target, values));
+      known.set(key, made);
+      return made;
     },
   });
 }

@@ -179,7 +179,7 @@ export function columnOf<Parameters extends unknown[] | {}, Value>(
  * The same statement with `+?` for each parameter `?` that is compared. For a bare `?` there, SQLite compiles the statement
  * again whenever the value has changed, in case it changes the query plan; without statistics it never does.
  */
-function withFixedPlan(sql: string): string {
+export function withFixedPlan(sql: string): string {
   return sql.replaceAll(/([=<>]|\b(?:LIMIT|IS|IS NOT)\b)(\s*)(?=[?:])/g, '$1$2+');
 }
 

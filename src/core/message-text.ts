@@ -23,7 +23,7 @@ const tellingLength = 12;
  * at least 12 characters. Also a shorter one that is left where the text was cut.
  */
 export function withoutSecret(text: string, secret: string): string {
-  if (secret === '') return text;
+  if (secret === '' || text === '') return text;
   let clean = secretForms(secret).map(comparable).reduce(withoutForm, text);
   for (let length = Math.min(tellingLength, secret.length) - 1; length >= 4 && clean.includes('…'); length -= 1) {
     clean = clean.replaceAll(`${secret.slice(0, length)}…`, '[key]…');

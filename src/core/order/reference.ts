@@ -84,5 +84,8 @@ export function namespaceFingerprint(namespace: ReferenceNamespace): string {
  * 64 bits are enough for a few keys.
  */
 export function keyFingerprint(namespace: ReferenceNamespace, value: string): string {
-  return createHmac('sha256', namespace.secret).update(`order-sync key print\n${value}`).digest('hex').slice(0, 16);
+  return createHmac('sha256', keyOf(namespace.secret))
+    .update(`order-sync key print\n${value}`)
+    .digest('hex')
+    .slice(0, 16);
 }

@@ -4,6 +4,8 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 /** The value at a dotted path such as `order.total`; `$` is the value itself. Undefined when there is none. */
 export function valueAt(value: ExactJson, path: string): ExactJson | undefined {
   if (path === '$') return value;
+  // Most paths are one name, and an answer is asked for hundreds of them.
+  if (!path.includes('.')) return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : undefined;
   let current: ExactJson | undefined = value;
   for (const key of path.split('.')) {
     if (!isJsonObject(current) || !Object.hasOwn(current, key)) return undefined;

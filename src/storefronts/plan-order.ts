@@ -10,7 +10,14 @@ import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } fro
 type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 
 /** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
-type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & { readonly isReadNow: boolean };
+type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
+  readonly isReadNow: boolean;
+  /** The SKUs that are surely those of variations; null or absent: all are. */
+  readonly ownSkus?: ReadonlySet<string> | null;
+};
+
+/** @param product see `ShopOrderLine` */
+export const isVariation = (product: string | null): boolean => product?.endsWith('/0') === false;
 
 const unknownSku = 'unknown_sku';
 
@@ -25,11 +32,19 @@ export function planDeletion(orderId: string, shop: ShopSettings, context: PlanC
 }
 
 /** The purchases that an order asks for, by the SKU map and the rules of its shop. Only the store knows what was bought. */
-export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, context: PlanContext): StorefrontOrder {
+export function planOrder(
+  order: RealOrder,
+  shop: ShopSettings,
+  skus: SkuMap,
+  { ownSkus = null, ...context }: PlanContext,
+): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs } = context;
   const lines = order.lines.map((line) =>
-    planLine(order, line, { shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null }),
+    planLine(order, line, {
+      ...{ shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null },
+      lacksSku: isVariation(line.product) && ownSkus?.has(line.sku) === false,
+    }),
   );
   const { orderId, modifiedMs, state, refundCount, refundUnclear } = order;
   const { source, onRefund } = shop;
@@ -69,12 +84,13 @@ function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSe
 function planLine(
   order: ShopOrder,
   line: ShopOrderLine,
-  context: { shop: ShopSettings; skus: SkuMap; nowMs: number; parentSku: string | null },
+  context: { shop: ShopSettings; skus: SkuMap; nowMs: number; parentSku: string | null; lacksSku: boolean },
 ): StorefrontLine {
   const { shop, skus, nowMs, parentSku } = context;
   const { lineId, remaining } = line;
   const sku = skus.get(line.sku);
-  const nothing = { lineId, sku: line.sku, isMapped: sku !== undefined, remaining, buy: null, hold: null };
+  const shown = { lineId, sku: line.sku, product: line.product, remaining };
+  const nothing = { ...shown, isMapped: sku !== undefined, buy: null, hold: null };
   const hold = (code: string, rule: string) => ({ ...nothing, hold: { code, field: null, rule, value: null } });
   // With an unknown status the store holds what would be bought.
   if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0) return nothing;
@@ -100,6 +116,10 @@ function planLine(
     const rule = `is a gift card of the shop itself, and its SKU "${line.sku}" is in the SKU map; nothing was bought`;
     return hold('own_gift_card', rule);
   }
+  if (context.lacksSku) {
+    const rule = `is a variation without a SKU of its own: "${line.sku}" is that of its product; nothing was bought`;
+    return hold('variation_without_sku', `${rule}, give the variation a SKU in the shop`);
+  }
   if (parentSku !== null && skus.has(parentSku)) {
     const rule = `is a part of the bundle in line ${line.parentId}, whose SKU "${parentSku}" is in the SKU map, too`;
     return hold('bundled_line', `${rule}; nothing was bought for this line: one of both SKUs must leave the map`);
@@ -120,7 +140,7 @@ export function rulesOfShop({ split, partial, fallbackCurrency, waitH }: ShopSet
 /** The purchase of a shop's line by its SKU, or the reason why it cannot be bought. */
 export function toOrderLine(
   order: Pick<ShopOrder, 'orderId' | 'number' | 'currency'>,
-  line: Pick<ShopOrderLine, 'lineId' | 'sku' | 'remaining' | 'iccids'>,
+  line: Pick<ShopOrderLine, 'lineId' | 'sku' | 'product' | 'remaining' | 'iccids'>,
   shop: Pick<ShopSettings, 'source' | 'currency' | 'iccidField'>,
   sku: Sku,
 ): { readonly line: AcceptableLine } | { readonly problem: string } {
@@ -132,7 +152,12 @@ export function toOrderLine(
     line_id: line.lineId,
     ...productOf(sku, line),
     currency,
-    extra: { sku: line.sku, shop_quantity: String(line.remaining) },
+    extra: {
+      sku: line.sku,
+      shop_quantity: String(line.remaining),
+      // An order that an earlier version has kept does not have it.
+      ...(typeof line.product === 'string' && { shop_product: line.product }),
+    },
   });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

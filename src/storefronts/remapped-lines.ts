@@ -31,7 +31,7 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
   }
   const order = { orderId: line.orderId, number: null, currency: line.currency ?? '' };
   const iccids = line.iccid === null ? [] : [line.iccid];
-  const shopLine = { lineId: line.lineId, sku: named.name, remaining: named.quantity, iccids };
+  const shopLine = { lineId: line.lineId, sku: named.name, product: null, remaining: named.quantity, iccids };
   const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
   if ('problem' in found) {
     throw new OrderSyncError('REFUSED', `${reference} cannot be ordered as the SKU map says: ${found.problem}`, {

@@ -6,8 +6,9 @@ import type { AcceptedLines } from '../store/intake/intake.ts';
 import type { StorefrontOrder, StorefrontTaken } from '../store/storefronts/storefront-order.ts';
 import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
-import { planDeletion, planOrder } from './plan-order.ts';
+import { isVariation, planDeletion, planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
+import type { ShopApi } from './shop/shop-api.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
 import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
@@ -27,6 +28,15 @@ interface OrderSnapshot extends Omit<ReadContext, 'refunds'> {
   /** The JSON document, with every number as text. */
   readonly document: unknown;
   readonly refunds: KnownRefunds;
+  /** Absent: the shop cannot be asked at the moment. */
+  readonly asked?: AskedShop | undefined;
+  /** Nothing will read the order back: it is taken in by what is known. Absent: false. */
+  readonly isLast?: boolean;
+}
+
+interface AskedShop {
+  readonly api: Pick<ShopApi, 'ownSkus'>;
+  readonly signal: AbortSignal;
 }
 
 /** The refunds of an order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
@@ -34,7 +44,7 @@ type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
 
 /**
  * The outcome. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
- * line, so the order is only recorded, and nothing of it is bought or cancelled until its refunds are read.
+ * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing of it is bought or cancelled until it is read back.
  */
 export type StorefrontAnswer =
   | { readonly kind: 'other' }
@@ -67,6 +77,8 @@ export class ShopHandler {
   readonly webhook: WebhookFormat;
   readonly #skus: SkuFile;
   readonly #deps: StorefrontIntakeDeps;
+  /** SKUs of variations that are surely their own. */
+  readonly #ownSkus = new Set<string>();
 
   constructor(shop: Shop, deps: StorefrontIntakeDeps) {
     this.shop = shop;
@@ -92,15 +104,29 @@ export class ShopHandler {
     const { order } = reading;
     const { state } = order;
     if (state === 'test') return { kind: 'test', order };
-    const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), now);
-    if (!order.refundUnclear || refunds !== 'not_read') return await this.#take(plan);
+    const areProven = await this.#proveSkus(order, snapshot);
+    const ownSkus = snapshot.isLast === true || this.shop.rest === null ? null : this.#ownSkus;
+    const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), { ...now, ownSkus });
+    if (areProven && (!order.refundUnclear || refunds !== 'not_read')) return await this.#take(plan);
     const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return taken.stale ? { kind: 'taken', order, taken } : { kind: 'needs_refunds', order };
   }
 
+  /** Learns which variations show a SKU of their own. False: the shop must be asked first. */
+  async #proveSkus({ lines }: ShopOrder, { asked, isLast = false }: OrderSnapshot): Promise<boolean> {
+    const skus = this.#skus.current();
+    const shown = lines.flatMap(({ sku, product }) => (isVariation(product) && skus.has(sku) ? [sku] : []));
+    const unproven = [...new Set(shown)].filter((sku) => !this.#ownSkus.has(sku));
+    if (unproven.length === 0 || isLast || this.shop.rest === null) return true;
+    if (asked === undefined) return false;
+    const own = await asked.api.ownSkus?.(unproven, asked.signal);
+    for (const sku of own ?? unproven) this.#ownSkus.add(sku);
+    return true;
+  }
+
   /** Takes in an order as the shop's API shows it now. */
-  async takeRead(document: unknown, refunds: KnownRefunds): Promise<StorefrontAnswer> {
-    return await this.take({ document, refunds, isTest: false, topic: null, isListed: true });
+  async takeRead(document: unknown, refunds: KnownRefunds, asked: AskedShop): Promise<StorefrontAnswer> {
+    return await this.take({ document, refunds, asked, isTest: false, topic: null, isListed: true });
   }
 
   /** Takes in that the shop has an order no more: it was asked for it just now. */

@@ -260,7 +260,7 @@ export class SimWrittenShop implements Receiver {
         ...shop,
         platform: 'woocommerce',
         paidStatuses: ['processing', 'completed'],
-        rest: { ...rest, consumerKey, consumerSecret },
+        rest: { ...rest, ca: undefined, consumerKey, consumerSecret },
         writeBack: plan.options,
       };
     return {

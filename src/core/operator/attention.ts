@@ -140,7 +140,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'sink_paused':
       return `${scope ?? ''}: ${message ?? ''}`;
     case 'awaits_read_back':
-      return 'was refunded in part, and the delivery did not say which line: nothing of it is bought or cancelled until the shop is read back';
+      return 'the delivery did not say which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back';
     case 'awaits_recheck': {
       const problem = message === null ? '' : `: ${message}`;
       return `is read again from the shop before it is bought, and that did not succeed yet${problem}`;

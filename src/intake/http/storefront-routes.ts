@@ -37,6 +37,7 @@ interface ShopDelivery {
   readonly isTest: boolean;
   readonly topic: string | null;
   readonly isListed: false;
+  readonly isLast?: boolean;
 }
 
 /** `other`: no order. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
@@ -136,7 +137,7 @@ async function takeIn(
     return context.json(answerBody(answer));
   }
   // No run reads an order that was changed before read-back began, so it is flagged for review now.
-  return context.json(answerBody(await handler.take({ ...delivery, refunds: 'unknown' })));
+  return context.json(answerBody(await handler.take({ ...delivery, refunds: 'unknown', isLast: true })));
 }
 
 function answerBody(answer: ShopAnswer): Record<string, string | number> {

@@ -3,7 +3,7 @@ import type { Unit } from '../../core/answers/order-answer.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** Facts about a line that are no words of the shop. */
-const unsearched: ReadonlySet<string> = new Set(['shop_quantity']);
+const unsearched: ReadonlySet<string> = new Set(['shop_quantity', 'shop_product']);
 
 const insertWords = statementOf<[number, string], never>('INSERT INTO search_words (rowid, words) VALUES (?, ?)');
 const insertEnding = statementOf<[string, number], never>(

@@ -59,6 +59,15 @@ export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonl
   return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };
 }
 
+/** A line that has still the product as which it was ordered keeps its SKU: shops show the present SKU of a product, or none. */
+export function withOrderedSku(database: Sqlite, order: OrderKey, line: StorefrontLine): StorefrontLine {
+  const known = findKnownLine(database, order, line.lineId);
+  const product = known === undefined ? undefined : textsFrom(known.extra)['shop_product'];
+  return known === undefined || product === undefined || product !== line.product
+    ? line
+    : { ...line, sku: orderedAs(known).sku };
+}
+
 /** The line of the newest state that stands for a known one: its own, or one that came in its place. */
 export function lineNow<Line extends KeptLine>(
   database: Sqlite,

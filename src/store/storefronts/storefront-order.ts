@@ -61,12 +61,14 @@ export interface UnreadableStorefrontOrder extends Pick<StorefrontOrder, 'source
 export interface StorefrontLine {
   readonly lineId: string;
   readonly sku: string;
+  /** The shop's ids of its product; null or absent: unknown. */
+  readonly product?: string | null;
   readonly isMapped: boolean;
   /** How many the customer keeps: ordered, less refunded. */
   readonly remaining: number;
   /**
    * Bought if the line is not known yet, or held where the status is unknown; null: not paid, or nothing of ours. Its `extra`
-   * has `sku` and `shop_quantity`.
+   * has `sku`, `shop_quantity` and, where it is known, `shop_product`.
    */
   readonly buy: AcceptableLine | null;
   /** Flagged for review if the line is not known yet; null: nothing to flag. */

@@ -97,7 +97,7 @@ function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: reado
 
 /** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
 function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, why: string, nowMs: number): void {
-  const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
+  const rule = `did not say which line was refunded, or whose SKU a variation shows, and ${why}; nothing of it was bought or cancelled since`;
   const noLine = { lineId: null, field: null, value: null };
   flagOnce(outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
   clearUnread(outbox.database).run(source, orderId);

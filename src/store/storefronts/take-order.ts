@@ -17,6 +17,7 @@ import {
   vanishedLines,
   wasCancelledByShop,
   whyChanged,
+  withOrderedSku,
   type KnownLine,
   type VanishedLine,
 } from './known-lines.ts';
@@ -74,7 +75,8 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   const seen = findSeenState(database, delivered);
   if (seen !== null && isOlder(delivered, seen))
     return takeOlder({ outbox, database, order: delivered, taken: { ...nothing, stale: true } }, seen);
-  const order = withLeastLines(delivered, seen);
+  const least = withLeastLines(delivered, seen);
+  const order = { ...least, lines: least.lines?.map((line) => withOrderedSku(database, least, line)) ?? null };
   rememberState(database, order, seen);
   const taking: Taking = { outbox, database, order, taken: { ...nothing } };
   if (seen === null) countUnmappedSkus(database, order);

@@ -47,7 +47,7 @@ export function whyOrderIsNotBought({ state, status, onRefund, lines }: Storefro
   switch (state) {
     case 'paid':
       if (lines !== null || onRefund === 'ignore') return null;
-      return 'the order was refunded in part, and the storefront was not asked yet which lines: it waits for that';
+      return 'the storefront was not asked yet which lines were refunded, or whose SKU a variation shows: it waits for that';
     case 'unknown_status':
       return `the storefront's order has the status "${status}", and nobody has said that this means paid: ${until}`;
     case 'unpaid':

@@ -164,9 +164,9 @@ export class ShopReader {
   }
 
   async #takeOne(listed: ListedOrder, signal: AbortSignal, counts: Counts): Promise<void> {
-    const { handler, logger } = this.#deps;
+    const { handler, api, logger } = this.#deps;
     counts.orders += 1;
-    const result = await handler().takeRead(listed.value, 'not_read');
+    const result = await handler().takeRead(listed.value, 'not_read', { api, signal });
     const final = result.kind === 'needs_refunds' ? await this.#takeWithRefunds(listed, signal) : result;
     if (final.kind === 'taken') {
       for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += final.taken[key];
@@ -185,7 +185,7 @@ export class ShopReader {
     try {
       const refunds = await api.refundsOf(id, signal);
       this.#refundFailures.delete(id);
-      return await handler().takeRead(listed.value, refunds);
+      return await handler().takeRead(listed.value, refunds, { api, signal });
     } catch (error) {
       const isOfThisOrder =
         error instanceof ShopApiError && ['refused', 'unreadable', 'unavailable'].includes(error.kind);
@@ -196,7 +196,7 @@ export class ShopReader {
       this.#refundFailures.set(id, failures);
       if (failures < maxFailures) throw error;
       logger.error({ order_id: id, message: error.message }, 'the refunds of an order could not be read');
-      return await handler().takeRead(listed.value, 'unknown');
+      return await handler().takeRead(listed.value, 'unknown', { api, signal });
     }
   }
 

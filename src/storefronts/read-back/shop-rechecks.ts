@@ -80,7 +80,9 @@ export class ShopRechecks {
       const read = await api.order(orderId, signal);
       watermark.checkClock(api.clockAheadMs);
       const taken =
-        read === null ? await handler().takeDeleted(orderId) : await handler().takeRead(read.value, read.refunds);
+        read === null
+          ? await handler().takeDeleted(orderId)
+          : await handler().takeRead(read.value, read.refunds, { api, signal });
       this.#succeeded();
       const problem = problemOf(taken);
       if (problem !== null) await this.#postpone(order, problem);

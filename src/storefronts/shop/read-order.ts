@@ -30,7 +30,7 @@ export function commonFields(document: Fields, numberField: 'name' | 'number') {
 }
 
 /** The fields that each platform reads in its own way; a problem has the name of the field in the line. */
-export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku'> | FieldProblem;
+export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku' | 'product'> | FieldProblem;
 
 type ReadLine = (item: Fields, lineId: string) => LineReading;
 type OneLine = { readonly line: ShopOrderLine } | { readonly unreadable: UnreadableShopLine };
@@ -73,13 +73,19 @@ function readOne(item: unknown, place: string, ids: Set<string>, readLine: ReadL
   if (sku === null) return notRead(lineId, null, problemOf(`${place}.sku`, 'must be a text', item['sku']));
   const read = readLine(item, lineId);
   if ('rule' in read) return notRead(lineId, sku, { field: `${place}.${read.field}`, rule: read.rule });
-  return { line: { lineId, sku, ...read } };
+  return { line: { lineId, sku, product: productOf(item), ...read } };
 }
 
 function closedLine(item: unknown): readonly ShopOrderLine[] {
   const lineId = isObject(item) ? idOf(item['id']) : null;
   if (!isObject(item) || lineId === null) return [];
-  return [{ lineId, sku: skuOf(item['sku']) ?? '', remaining: 0, iccids: [], parentId: null, isShopsOwn: false }];
+  const nothing = { remaining: 0, iccids: [], parentId: null, isShopsOwn: false };
+  return [{ lineId, sku: skuOf(item['sku']) ?? '', product: productOf(item), ...nothing }];
+}
+
+function productOf({ product_id: product, variant_id: variant, variation_id: variation }: Fields): string | null {
+  const id = idOf(variant) ?? idOf(product);
+  return id === null ? null : `${id}/${idOf(variation) ?? 0}`;
 }
 
 function skuOf(value: unknown): string | null {

@@ -11,6 +11,8 @@ export interface ShopApi {
   refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]>;
   /** One order as it is now, with its refunds; null: the shop surely has it no more. */
   order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
+  /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */
+  ownSkus?(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 

@@ -35,6 +35,10 @@ export type ShopProblem = Pick<ShopApiError, 'kind'> & { readonly text: string; 
 
 interface ShopHttpOptions extends ApiContext {
   readonly rest: RestSettings;
+  /** Certificates in PEM that are trusted in the place of the known authorities; absent: those. */
+  readonly ca?: string | undefined;
+  /** The header `authorization` of a call, made anew for each try; absent: the call has what it needs. */
+  readonly authorization?: (method: string, path: string) => string;
   /** Removed from every message, also where the shop repeats them. */
   readonly secrets: () => readonly string[];
   /** The text of an error in the form of the platform; empty for any other body, such as the page of a proxy. */
@@ -76,8 +80,8 @@ export class ShopHttp {
     this.#options = options;
     const { origin, pathname } = new URL(options.rest.url);
     this.basePath = pathname.replace(/\/+$/, '');
-    const { connect = openConnections, rest } = options;
-    this.#connections = connect(origin, { connectMs: rest.timeouts.connectMs, kept: mostCalls });
+    const { connect = openConnections, rest, ca } = options;
+    this.#connections = connect(origin, { connectMs: rest.timeouts.connectMs, kept: mostCalls, ca });
   }
 
   /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
@@ -173,11 +177,12 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const { clock, rest, version, pauseAfterMs, problemIn } = this.#options;
+    const { clock, rest, version, authorization, pauseAfterMs, problemIn } = this.#options;
     const { totalMs } = rest.timeouts;
     const deadline = new Deadline(clock, totalMs, signal);
     try {
-      const sent = { ...plainJson, 'user-agent': `order-sync/${version}`, ...call.headers };
+      const key = authorization === undefined ? {} : { authorization: authorization(method, path) };
+      const sent = { ...plainJson, 'user-agent': `order-sync/${version}`, ...key, ...call.headers };
       const request = { method, path, headers: sent, body, signal: deadline.signal };
       const answer = await this.#connections.request(request);
       const headers = plainHeaders(answer.headers);

@@ -24,6 +24,8 @@ export interface ShopOrderLine {
   readonly lineId: string;
   /** Empty: the line has none. */
   readonly sku: string;
+  /** What was sold, by the shop's ids of the product, and of its variation or 0, as `16/18`; null: unknown. */
+  readonly product: string | null;
   /** The quantity that the customer keeps: ordered, less refunded. */
   readonly remaining: number;
   /** The eSIM that a top-up is for, as the customer typed it: every different text of that field. */

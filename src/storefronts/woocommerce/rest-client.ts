@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { idOf, isObject, listOf } from '../shop/payload-values.ts';
@@ -6,10 +5,12 @@ import type { ListedOrder, OrderList, OrderPage, ReadOrder, ShopApi } from '../s
 import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
 import { type ShopCall, ShopHttp } from '../shop/shop-http.ts';
+import { authorizationOf } from './authorization.ts';
 import type { OrderField } from './order-fields.ts';
 import type { WooCommerceRest } from './settings.ts';
 
-const ordersPath = '/wp-json/wc/v3/orders';
+const basePath = '/wp-json/wc/v3';
+const ordersPath = `${basePath}/orders`;
 /** An order usually has a few refunds. With more than these pages hold, it needs review. */
 const maxRefundPages = 5;
 const refundsPerPage = 100;
@@ -19,14 +20,13 @@ const maxRestarts = 5;
 export class WooCommerceApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: WooCommerceRest;
-  readonly #headers: Readonly<Record<string, string>>;
 
   constructor(rest: WooCommerceRest, context: ApiContext) {
     const secrets = [rest.consumerKey, rest.consumerSecret];
-    this.#http = new ShopHttp({ rest, secrets: () => secrets, ...context, errorText, saysAbsent });
+    const authorization = authorizationOf(rest, context.clock);
+    const { ca } = rest;
+    this.#http = new ShopHttp({ rest, ca, authorization, secrets: () => secrets, ...context, errorText, saysAbsent });
     this.#rest = rest;
-    const credentials = Buffer.from(secrets.join(':')).toString('base64');
-    this.#headers = { authorization: `Basic ${credentials}` };
   }
 
   get clockAheadMs(): number | null {
@@ -62,6 +62,19 @@ export class WooCommerceApi implements ShopApi {
     }
   }
 
+  async ownSkus(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const query = { sku: skus.join(','), _fields: 'sku,type', per_page: '100' };
+    try {
+      const { items } = await this.#get(`${basePath}/products`, query, signal);
+      const products = items.filter(isObject);
+      return products.flatMap(({ sku, type }) => (String(type).endsWith('variation') ? [String(sku)] : []));
+    } catch (error) {
+      // A key that may not read products: nothing is proven.
+      if (error instanceof ShopApiError && ['unauthorized', 'refused'].includes(error.kind)) return [];
+      throw error;
+    }
+  }
+
   /** All notes of an order: the shop has no pages of them. */
   async notesOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
     const path = `${ordersPath}/${orderId}/notes`;
@@ -92,7 +105,7 @@ export class WooCommerceApi implements ShopApi {
 
   async #get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ItemPage> {
     const call = `${path}?${new URLSearchParams(query).toString()}`;
-    const { value, headers } = await this.#http.call({ method: 'GET', path: call, headers: this.#headers, signal });
+    const { value, headers } = await this.#http.call({ method: 'GET', path: call, headers: {}, signal });
     const total = headers['x-wp-total'] ?? '';
     return { items: listIn(value, path), total: /^\d{1,12}$/.test(total) ? Number(total) : null };
   }
@@ -102,8 +115,8 @@ export class WooCommerceApi implements ShopApi {
     path: string,
     options: Omit<ShopCall, 'method' | 'path' | 'headers'>,
   ): Promise<unknown> {
-    const type = options.body === undefined ? {} : { 'content-type': 'application/json' };
-    return (await this.#http.call({ method, path, headers: { ...this.#headers, ...type }, ...options })).value;
+    const headers: Record<string, string> = options.body === undefined ? {} : { 'content-type': 'application/json' };
+    return (await this.#http.call({ method, path, headers, ...options })).value;
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { camelKeys, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { camelKeys, folderPath, secretFile, secretText } from '../../core/settings/schema-values.ts';
 import { resolveRest, resolveShop, restKeys, type SecretAt, shopKeys, shopList } from '../shop/shop-settings.ts';
 
 export type WooCommerceShop = ReturnType<typeof wooCommerceSettings.resolve>;
@@ -13,6 +13,7 @@ const rest = z.strictObject({
   consumer_key_file: secretFile('the consumer key'),
   consumer_secret: secretText('required').describe('The `cs_` of that key.'),
   consumer_secret_file: secretFile('the consumer secret'),
+  ca_file: folderPath('Certificate authorities (PEM) that are trusted for this shop instead of those of the system.'),
 });
 
 const writeBack = z.strictObject({
@@ -65,7 +66,10 @@ export const wooCommerceSettings = {
       ...resolveShop(shop, secretAt),
       paidStatuses: shop.paid_statuses,
       writeBack: keys === undefined ? null : camelKeys(keys),
-      rest: given === undefined ? null : { ...resolveRest(given, scale), consumerKey, consumerSecret },
+      rest:
+        given === undefined
+          ? null
+          : { ...resolveRest(given, scale), ca: secretAt('rest.ca'), consumerKey, consumerSecret },
     };
   },
 };

@@ -54,7 +54,7 @@ export async function readBackOf(
   const token = { kind: 'token', token: shopifyApp.token } as const;
   const shop: Shop =
     platform === 'woocommerce'
-      ? wooCommerceShop({ skuMap, rest: { consumerKey: woo.key, consumerSecret: woo.secret, ...rest } })
+      ? wooCommerceShop({ skuMap, rest: { ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret, ...rest } })
       : shopifyShop({ skuMap, rest: { access: token, ...rest } });
   const store = outbox.store.storefronts;
   const storefronts = new StorefrontIntake({ shops: [shop], store, clock, logger, onChanged: () => undefined });

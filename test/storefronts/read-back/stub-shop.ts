@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { WooCommerceKeys } from '../../support/shops/woocommerce-keys.ts';
 import { type StubOrder, withNumericIds } from '../../support/shops/shop-order.ts';
 
 /** Handles a call in place of the stub. Returns true when it did, or when the call must stay unanswered. */
@@ -9,6 +10,8 @@ export type Misbehaviour = (call: ShopCallSeen, response: ServerResponse) => boo
 export interface ShopCallSeen {
   readonly method: string;
   readonly url: URL;
+  /** The same, whatever a test has changed in `url`. */
+  readonly signed: URL;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   /** Counts from 1. */
@@ -69,7 +72,15 @@ export abstract class StubShop {
     let body = '';
     for await (const text of request.setEncoding('utf8')) body += text;
     const url = new URL(request.url ?? '/', this.url);
-    const call = { method: request.method ?? '', url, headers: request.headers, body, number: this.calls.length + 1 };
+    const signed = new URL(url);
+    const call = {
+      method: request.method ?? '',
+      url,
+      signed,
+      headers: request.headers,
+      body,
+      number: this.calls.length + 1,
+    };
     this.calls.push(call);
     this.#onCall();
     response.sendDate = false;
@@ -100,8 +111,8 @@ export function send(
 export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' };
 
 /**
- * The orders of a WooCommerce shop, as the REST API v3 documents them: Basic auth, `modified_after`, `dates_are_gmt`,
- * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order. It reads times as WordPress does:
+ * The orders of a WooCommerce shop, as the REST API v3 documents them: OAuth 1.0a over http, `modified_after`, `dates_are_gmt`,
+ * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order, products by SKU. It reads times as WordPress does:
  * a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
  */
 export class StubWooCommerce extends StubShop {
@@ -110,17 +121,17 @@ export class StubWooCommerce extends StubShop {
   /** The most orders on a page, whatever was asked for. */
   pageCap = 100;
   showsTotal = true;
+  /** By its SKU the type of a product; variations without a SKU are not found by that of their product. */
+  readonly products = new Map<string, 'simple' | 'variable' | 'variation'>();
+  readonly #keys = new WooCommerceKeys(woo);
 
   protected answer(call: ShopCallSeen, response: ServerResponse): void {
-    const { url, headers } = call;
-    const pair = Buffer.from(`${woo.key}:${woo.secret}`).toString('base64');
-    if (headers.authorization !== `Basic ${pair}`) {
-      const body = {
-        code: 'woocommerce_rest_cannot_view',
-        message: 'Sorry, you cannot list resources.',
-        data: { status: 401 },
-      };
-      return void send(response, 401, body);
+    const { method, url, signed, headers } = call;
+    const message = this.#keys.refuses({ method, url: signed, authorization: headers.authorization });
+    if (message !== null) {
+      const isAsked = headers.authorization?.startsWith('OAuth ') === true;
+      const code = isAsked ? 'woocommerce_rest_authentication_error' : 'woocommerce_rest_cannot_view';
+      return void send(response, 401, { code, message, data: { status: 401 } });
     }
     const [, refundsOf] = /^\/wp-json\/wc\/v3\/orders\/(\d+)\/refunds$/.exec(url.pathname) ?? [];
     if (refundsOf !== undefined) {
@@ -133,6 +144,15 @@ export class StubWooCommerce extends StubShop {
       if (order !== undefined) return void send(response, 200, withNumericIds(this.shown(order)));
       const code = 'woocommerce_rest_shop_order_invalid_id';
       return void send(response, 404, { code, message: 'Invalid ID.', data: { status: 404 } });
+    }
+    if (url.pathname === '/wp-json/wc/v3/products') {
+      const skus = url.searchParams.get('sku')?.split(',') ?? [];
+      const found = [...this.products].map(([sku, type]) => ({ sku, type }));
+      return this.#list(
+        call,
+        response,
+        found.filter(({ sku }) => skus.includes(sku)),
+      );
     }
     if (url.pathname !== '/wp-json/wc/v3/orders') {
       return void send(response, 404, { code: 'rest_no_route', message: 'No route was found.', data: { status: 404 } });

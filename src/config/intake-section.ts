@@ -14,6 +14,7 @@ import {
 import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
 import { csvColumns } from '../intake/orders/settings.ts';
 import { platformSettings, shopLists } from '../storefronts/settings.ts';
+import { readCaFile } from './wholesale-section.ts';
 import { listOf, section, someSources } from './schema-shapes.ts';
 import { type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
@@ -194,6 +195,14 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
       // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
       check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfText, sharedSecret, usedSecrets);
     }
+  }
+}
+
+/** Keeps the certificates of each shop's `ca_file` beside its secrets, as `ca`. */
+export function readShopCaFiles(check: SectionCheck, cwd: string): void {
+  for (const shop of check.entries(...webhook, 'woocommerce')) {
+    const pem = readCaFile(check, cwd, [...shop, 'rest', 'ca_file']);
+    if (pem !== null) check.secrets.set([...shop, 'rest', 'ca'].join('.'), pem);
   }
 }
 

@@ -4,7 +4,7 @@ import { checkAdmin, warnOfNoPages } from './admin-section.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { digestValues, explainValues } from './explain.ts';
-import { checkFolder, checkFolders, checkWebhook } from './intake-section.ts';
+import { checkFolder, checkFolders, checkWebhook, readShopCaFiles } from './intake-section.ts';
 import { type ConfigSources, readLayers } from './layers.ts';
 import { toConfig, withDerivedDefaults } from './resolve.ts';
 import { checkAlerts, checkResults } from './results-section.ts';
@@ -25,7 +25,8 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const check = new SectionCheck(tree, (path, problem) => origins.issueAt(path, problem));
   readSecrets(check, origins, cwd, sources.secrets);
   if (parsed.error !== undefined) check.issues.push(...explainSchemaIssues(parsed.error, tree, origins));
-  const ca = readCaFile(check, cwd);
+  const ca = readCaFile(check, cwd, ['wholesale', 'ca_file']);
+  readShopCaFiles(check, cwd);
   for (const checkSection of rules) checkSection(check);
   if (parsed.success) checkFolders(check, withDerivedDefaults(parsed.data, cwd));
   const { secrets } = check;

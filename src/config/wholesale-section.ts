@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { section } from './schema-shapes.ts';
 import { count, durationMs, folderPath, httpUrl, keyName, live, secretValue } from '../core/settings/schema-values.ts';
-import type { SectionCheck } from './section-check.ts';
+import type { ConfigPath, SectionCheck } from './section-check.ts';
 
 export const wholesale = z
   .strictObject({
@@ -77,9 +77,8 @@ export function checkWholesale(check: SectionCheck): void {
 
 const longestFile = 1_048_576;
 
-/** The certificates of `wholesale.ca_file` as PEM; null when it is not set, or when it is reported. */
-export function readCaFile(check: SectionCheck, cwd: string): string | null {
-  const path = ['wholesale', 'ca_file'];
+/** The certificates of a `ca_file` as PEM; null when it is not set, or when it is reported. */
+export function readCaFile(check: SectionCheck, cwd: string, path: ConfigPath): string | null {
   const file = check.at(...path);
   if (typeof file !== 'string' || file === '') return null;
   let text: string;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { disagreements, type PublicSchema, shopifySchema, wooCommerceSchema } from './public-schemas.ts';
+import { authorizationOf } from '../../src/storefronts/woocommerce/authorization.ts';
+import { restSettings } from './shop-settings.ts';
 import { minutesAgo, oneRefunded, shopifyBody, wooBody } from './read-back/running-read-back.ts';
 import { shopifyApp, StubShopify, StubWooCommerce, woo } from './read-back/stub-shop.ts';
 import { shopifyOrder, wooOrder } from './storefront-shops.ts';
@@ -37,13 +39,16 @@ describe('the stub of WooCommerce', () => {
   it('answers in the published form of orders and refunds', async () => {
     const stub = await new StubWooCommerce().open();
     stub.put({ id: '1', modifiedMs: minutesAgo(1), body: wooBody('11'), refunds: oneRefunded('11') });
-    const headers = { authorization: `Basic ${Buffer.from(`${woo.key}:${woo.secret}`).toString('base64')}` };
-    const orders = listIn(await getJson(`${stub.url}/wp-json/wc/v3/orders?orderby=modified`, headers));
+    const keys = { ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret };
+    const authorization = authorizationOf({ ...restSettings(stub.url), ...keys }, { wallMs: () => Date.now() });
+    const get = async (path: string) =>
+      await getJson(`${stub.url}${path}`, { authorization: authorization('GET', path) });
+    const orders = listIn(await get('/wp-json/wc/v3/orders?orderby=modified'));
     expect(orders.map((order) => disagreementsOf(order, wooCommerceSchema))).toEqual([[]]);
-    const refunds = listIn(await getJson(`${stub.url}/wp-json/wc/v3/orders/1/refunds`, headers));
+    const refunds = listIn(await get('/wp-json/wc/v3/orders/1/refunds'));
     expect(refunds.map((refund) => refundDisagreements(refund, wooCommerceSchema))).toEqual([[]]);
     // The controller lists by the parent, whatever that is: there is no 404.
-    expect(await getJson(`${stub.url}/wp-json/wc/v3/orders/2/refunds`, headers)).toEqual([]);
+    expect(await get('/wp-json/wc/v3/orders/2/refunds')).toEqual([]);
   });
 
   it('sends webhooks in that form, too', () => {

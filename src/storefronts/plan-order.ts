@@ -40,12 +40,11 @@ export function planOrder(
 ): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs } = context;
-  const lines = order.lines.map((line) =>
-    planLine(order, line, {
-      ...{ shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null },
-      lacksSku: isVariation(line.product) && ownSkus?.has(line.sku) === false,
-    }),
-  );
+  const lines = order.lines.map((line) => {
+    const parentSku = skusOfLines.get(line.parentId) ?? null;
+    const lacksSku = isVariation(line.product) && ownSkus?.has(line.sku) === false;
+    return planLine(order, line, { shop, skus, nowMs, parentSku, lacksSku });
+  });
   const { orderId, modifiedMs, state, refundCount, refundUnclear } = order;
   const { source, onRefund } = shop;
   const shared = { source, orderId, modifiedMs, state, refundCount, refundUnclear, onRefund };

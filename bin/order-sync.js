@@ -1,6 +1,20 @@
 #!/usr/bin/env node
 // Plain JavaScript on purpose, with no imports at the top: better-sqlite3 crashes the whole process on an old Node
 // and an old Node cannot read TypeScript, so the runtime is checked before anything else is loaded.
+
+// As the first process of a container it gets no signal that it does not ask for: the system would wait for its time limit.
+// Whoever asks later ends the program in its own way.
+if (process.pid === 1) {
+  for (const [name, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ]) {
+    process.on(name, () => {
+      if (process.listenerCount(name) === 1) process.exit(code);
+    });
+  }
+}
+
 const required = { major: 24, minor: 12 };
 const [major, minor] = process.versions.node.split('.').map(Number);
 const tooOld = major < required.major || (major === required.major && minor < required.minor);

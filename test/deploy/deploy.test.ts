@@ -90,7 +90,7 @@ describe('deploy/compose.yaml', () => {
   });
 
   it('has a worker that speaks to the sandbox beside it, with each path in a volume', () => {
-    const config = configOf(compose.configs.order_sync.content, image);
+    const config = configOf(read('trial/order-sync.yaml'), image);
     expect(config.wholesale).toMatchObject({
       environment: 'sandbox',
       upstream: 'sandbox',

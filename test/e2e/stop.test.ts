@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -12,7 +13,37 @@ afterEach(async () => {
   installation = null;
 });
 
+/** Runs a command as the first process of a namespace, as a container without an init does. */
+const asFirst = ['unshare', '--map-root-user', '--pid', '--fork', '--kill-child'];
+const mayBeFirst = spawnSync(asFirst[0] ?? '', [...asFirst.slice(1), 'true']).status === 0;
+
+/** Signals the only child of a process, if it has one at the moment. */
+function signalChildOf(pid: number, signal: NodeJS.Signals): void {
+  try {
+    const child = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'));
+    if (child > 0) process.kill(child, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
 describe('a worker that gets a stop signal', () => {
+  it.skipIf(!mayBeFirst)(
+    'ends before it has loaded, also where the system ignores what no handler waits for',
+    async () => {
+      installation = await Installation.open();
+      const first = installation.start(asFirst);
+      let end: number | null | 'running' = 'running';
+      // Node itself takes a moment, in which a signal is lost.
+      while (end === 'running') {
+        signalChildOf(first.pid, 'SIGTERM');
+        const soon = new Promise<void>((resolve) => void setTimeout(resolve, 5));
+        end = await Promise.race([first.exited(), soon.then(() => 'running' as const)]);
+      }
+      expect({ end, log: first.log, stderr: first.stderr }).toEqual({ end: 143, log: [], stderr: '' });
+    },
+  );
+
   it('exits 0 at once when it has nothing to do, and removes its run file', async () => {
     installation = await Installation.open();
     const worker = installation.start();

@@ -107,7 +107,7 @@ beforeAll(() => {
   const stages = stagesOf(instructionsOf(read('Dockerfile')));
   const image = stages.at(-1);
   const compose = parse(read('deploy/compose.yaml'));
-  writeFileSync(join(place, 'order-sync.yaml'), compose.configs.order_sync.content);
+  writeFileSync(join(place, 'order-sync.yaml'), read('deploy/trial/order-sync.yaml'));
   const entrypoint: string[] = JSON.parse(image?.last.get('ENTRYPOINT') ?? '[]');
   const command: string[] = JSON.parse(image?.last.get('CMD') ?? '[]');
   const [, health = ''] = /CMD (.*)$/.exec(image?.last.get('HEALTHCHECK') ?? '') ?? [];

@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { StorefrontLine } from '../../src/store/storefronts/storefront-order.ts';
 import type { AttemptClaim, OpenAttempt } from '../../src/store/submission/attempt.ts';
 import { outOfStock, review } from '../support/operator.ts';
-import { close, emptyBalance, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';
+import { answer, close, emptyBalance, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';
 import { knownInstallation, type Installation } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
 
@@ -183,6 +183,27 @@ const ways: readonly Way[] = [
     kind: 'expired',
     code: 'not_after_passed',
     result: ['expired', 'not_after_passed'],
+    refusal: null,
+  },
+  {
+    name: 'delivered, and shown for another order, too',
+    fail: async (store) => {
+      await settled(store, { ...fulfilled, answer: { ...answer, orderNumber: 'GC-9' } });
+      await accept(store, { orderId: '1002' });
+      const attempt = await claimed(store);
+      if (attempt === null) throw new Error('nothing was due');
+      await store.submission.closeAttempt(close(attempt, { ...fulfilled, answer: { ...answer, orderNumber: 'GC-9' } }));
+      await decide(store, attempt.entry.reference, {
+        action: 'resolve',
+        as: 'refunded',
+        orderNumber: null,
+        note: 'as the supplier says',
+      });
+    },
+    kind: 'shown_twice',
+    code: 'shown_twice',
+    message: "one of them has the other's, and this one was delivered",
+    result: null,
     refusal: null,
   },
   {
@@ -476,6 +497,7 @@ describe('each way in which an order can fail', () => {
       rejected: true,
       expired: true,
       needs_manual_delivery: true,
+      shown_twice: true,
       refused_line: true,
       storefront: true,
       refused_file: true,

@@ -81,6 +81,9 @@ export const attentionReasons = {
   units_missing: holding(
     'this line: its customer waits for the units',
   )`enter the units with ${'enter_units'}; or give them to the customer by hand, then end it with ${'ack'}`,
+  shown_twice: holding(
+    'nothing: it was delivered, perhaps to the wrong customer',
+  )`ask the supplier whose it is, replace what is wrong, then end it with ${'ack'}`,
   line_refused: line`correct the line and send it again, or end it with ${'ack'}`,
   other_content: holding(
     'nothing: what was accepted first counts',

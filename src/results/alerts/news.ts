@@ -75,6 +75,7 @@ const sentences: Readonly<Record<string, string>> = {
   rejected: 'paid lines were rejected by the API',
   expired: 'paid lines were not bought before their deadline',
   needs_manual_delivery: 'lines wait for units that a person must enter',
+  shown_twice: 'delivered units were shown for other orders, too',
   refused_line: 'order lines were not accepted',
   storefront: 'orders of shops need a look',
   refused_file: 'order files were refused',

@@ -13,6 +13,7 @@ export const attentionKinds = [
   'rejected',
   'expired',
   'needs_manual_delivery',
+  'shown_twice',
   'refused_line',
   'storefront',
   'refused_file',

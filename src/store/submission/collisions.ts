@@ -27,6 +27,12 @@ const selectByEnding = statementOf<{ ending: string; id: number }, Other>(
    WHERE u.ending = :ending AND e.units IS NOT NULL AND ${isOther} ORDER BY u.entry_id DESC LIMIT ${mostCompared}`,
 );
 
+/** Nothing is said twice, and what needs review has a row already. */
+export const markShownTwice = statementOf<{ id: number; shared: string; nowMs: number }, never>(
+  `UPDATE entries SET also_shown = :shared, acknowledged_at_ms = NULL, updated_at_ms = :nowMs
+   WHERE id = :id AND state <> 'needs_review' AND also_shown IS NOT :shared`,
+);
+
 /** An entry that has the same order number, code or eSIM, and which of these it is, without any code. */
 export interface Collision {
   readonly other: { readonly id: number; readonly reference: string; readonly state: string };

@@ -11,7 +11,7 @@ import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-los
 import { AccountKeys, otherSenderOf, proveFirstKey } from './account-keys.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './attempt.ts';
 import { recordAcceptedPath, wasAccepted, type SpendingCall } from './call-paths.ts';
-import { collisionOf, reviewOfCollision, type Collision } from './collisions.ts';
+import { collisionOf, markShownTwice, reviewOfCollision, type Collision } from './collisions.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
 import { DueEntries, findToLookUp, selectOldestUnsent, selectOverdue } from './due-entries.ts';
@@ -307,11 +307,13 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   return { pausesChanged, settlement };
 }
 
-/** The other entry of a collision needs review, too, unless it is final: then the first one names it. */
+/** The other entry of a collision needs review, too; one that was delivered stands in the attention list instead. */
 function flagOther(outbox: Outbox, { other, what }: Collision, row: EntryRow, nowMs: number): void {
-  if (other.state !== 'placed') return;
-  const reason = `${what} is also that of ${row.reference}: one of them has the other's, so it is not delivered`;
-  flagForReview(outbox, existingEntry(outbox.database, other.id), reason, nowMs);
+  const { database } = outbox;
+  const shared = `${what} is also that of ${row.reference}: one of them has the other's`;
+  if (other.state === 'placed')
+    flagForReview(outbox, existingEntry(database, other.id), `${shared}, so it is not delivered`, nowMs);
+  else markShownTwice(database).run({ id: other.id, shared: `${shared}, and this one was delivered`, nowMs });
 }
 
 function judgeScopes(database: Sqlite, { scopes, nowMs }: AttemptClose): boolean {

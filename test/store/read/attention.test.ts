@@ -204,6 +204,7 @@ describe('counting the attention list', () => {
       'c USING INDEX csv_files_due (due_at_ms<?)',
       'e USING INDEX entries_unbought (state=?)',
       'e USING INDEX entries_to_deliver',
+      'e USING INDEX entries_shown_twice',
       'j USING INDEX rejections_attention',
       'n USING INDEX rejections_by_order (source=? AND order_id=? AND rowid>?)',
       'e USING INDEX entries_waiting_age (created_at_ms<?)',

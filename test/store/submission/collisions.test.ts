@@ -1,6 +1,8 @@
+import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { OrderAnswer } from '../../../src/core/answers/order-answer.ts';
 import type { AcceptableLine } from '../../../src/core/order/order-request.ts';
+import { statementTexts } from '../../../src/store/sqlite/database.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
 const esim = { operation: 'esim_order', variant: null, plan: 'es-1' } as const;
@@ -52,12 +54,37 @@ describe('what another entry already has', () => {
     ],
     ['an eSIM', [esim, esimAnswer('N-1')], [esim, esimAnswer('N-2')], `the eSIM ${iccid}`],
   ])('needs review and is not delivered: %s', async (_what, first, second, what) => {
-    const { found, counts } = await bought(first, second);
+    const { box, found, counts } = await bought(first, second);
     expect(found[0]?.state).toBe('fulfilled');
     expect(found[1]?.state).toBe('needs_review');
     expect(found[1]?.reason).toContain(`${what} is also that of ${found[0]?.reference}`);
     expect(found[1]?.reason).not.toContain('1111');
     expect(counts).toMatchObject({ fulfilled: 1, needs_review: 1 });
+    // Both stand in the attention list, and each names the other one.
+    const rows = box.store.read.attention(9);
+    expect(new Map(rows.map((row) => [row.reference, [row.kind, row.message]]))).toEqual(
+      new Map([
+        [
+          found[0]?.reference,
+          ['shown_twice', expect.stringContaining(`${what} is also that of ${found[1]?.reference}`)],
+        ],
+        [found[1]?.reference, ['needs_review', found[1]?.reason]],
+      ]),
+    );
+  });
+
+  it('is said once of what was delivered, until it is shown for a third order', async () => {
+    const shown = codeAnswer('N-1', 'AAAA-1111-AAAA');
+    const { box, found } = await bought([{}, shown], [{}, shown]);
+    const delivered = found[0]?.reference ?? '';
+    const kinds = (): readonly string[] => box.store.read.attention(9).map(({ kind }) => kind);
+    const who = { actor: 'cli:anna', reason: 'asked the supplier', nowMs: 5000 };
+    await box.store.operator.acknowledge({ ...who, which: { ids: [delivered] } });
+    expect(kinds()).toEqual(['needs_review']);
+    await box.accept([line({ orderId: 'third' })]);
+    const attempt = await box.opened({ nowMs: 6000 });
+    await box.store.submission.closeAttempt(close(attempt, { ...fulfilled, answer: { ...shown } }));
+    expect(kinds().toSorted()).toEqual(['needs_review', 'needs_review', 'shown_twice']);
   });
 
   it('flags the other one, too, which is not delivered yet', async () => {
@@ -91,6 +118,24 @@ describe('what another entry already has', () => {
   ])('is not: %s', async (_what, first, second) => {
     const { counts } = await bought(first, second);
     expect(counts).toMatchObject({ fulfilled: 2 });
+  });
+
+  it('is found by two indexes, and not by a search through all orders', async () => {
+    const { box } = await bought([{}, codeAnswer('N-1', 'AAAA-1111-AAAA')], [{}, codeAnswer('N-2', 'BBBB-2222-BBBB')]);
+    const database = new SqliteDatabase(box.path, { readonly: true });
+    const plans = [...statementTexts]
+      .filter((sql) => sql.includes("e.outcome_row IS NOT 'answer_mismatch'"))
+      .map((sql) =>
+        database
+          .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+          .all({ orderNumber: 'N-1', operation: 'gift_card_order', id: 1, ending: 'AAAA' })
+          .map(({ detail }) => detail),
+      );
+    database.close();
+    expect(plans).toEqual([
+      ['SEARCH e USING INDEX entries_by_order_number (order_number=?)'],
+      ['SEARCH u USING PRIMARY KEY (ending=?)', 'SEARCH e USING INTEGER PRIMARY KEY (rowid=?)'],
+    ]);
   });
 
   it('is not what the same entry showed before', async () => {

@@ -107,7 +107,9 @@ function idsFrom(database: Sqlite, origin: typeof ofAll, filter: OrderFilter): r
       'EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state)',
     search !== undefined && origin !== ofSearch && 'r.id IN (SELECT value FROM json_each(:found))',
   ]);
-  const found = search === undefined ? null : JSON.stringify(findOrders(database, search));
+  // Another filter leaves some out, and then older ones are shown.
+  const page = origin === ofSearch && state === undefined && source === undefined ? { limit, beforeId } : null;
+  const found = search === undefined ? null : JSON.stringify(findOrders(database, search, page));
   return database
     .prepare<object, number>(`SELECT r.id FROM ${origin.from} ${where} ORDER BY ${origin.order} LIMIT :limit`)
     .pluck()

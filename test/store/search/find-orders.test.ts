@@ -18,6 +18,16 @@ async function bought(changes: Parameters<typeof line>[0], shown: Partial<typeof
   return accepted?.reference ?? '';
 }
 
+/** An order of a shop of which nothing was bought. */
+async function takeUnbought(orderId: string, number: string): Promise<void> {
+  const hold = { code: 'unknown_sku', field: null, rule: 'is not in the SKU map', value: null };
+  const lines = [{ lineId: '1', sku: 'shirt', isMapped: false, remaining: 1, buy: null, hold }];
+  const order = { source: 'woo', orderId, metadata: { storefront_order: number }, modifiedMs: 1 };
+  const state = { state: 'paid', status: 'processing', refundCount: 0 } as const;
+  const context = { refundUnclear: false, unreadable: [], onRefund: 'review', actor: 'test', nowMs: 5 } as const;
+  await outbox.store.storefronts.takeOrder({ ...order, ...state, ...context, lines });
+}
+
 describe('a search', () => {
   it.each([
     ['the number that people call an order by', '#9999'],
@@ -74,20 +84,20 @@ describe('a search', () => {
   });
 
   it('finds an order of a shop of which nothing was bought', async () => {
-    const line2 = { lineId: '1', sku: 'shirt', isMapped: false, remaining: 1, buy: null };
-    const hold = { code: 'unknown_sku', field: null, rule: 'is not in the SKU map', value: null };
-    const order = {
-      source: 'woo',
-      orderId: '5',
-      metadata: { storefront_order: 'WC-5005' },
-      modifiedMs: 1,
-      state: 'paid',
-      status: 'processing',
-      refundCount: 0,
-    } as const;
-    const context = { refundUnclear: false, unreadable: [], onRefund: 'review', actor: 'test', nowMs: 5 } as const;
-    await outbox.store.storefronts.takeOrder({ ...order, ...context, lines: [{ ...line2, hold }] });
+    await takeUnbought('5', 'WC-5005');
     expect(found('wc-5005')).toEqual(['woo/5']);
+  });
+
+  it('lists orders without lines, and older ones with a newer line, in their places', async () => {
+    await outbox.accept([line({ orderId: '1', variant: 'other' }), line({ orderId: '2' })]);
+    await takeUnbought('3', 'steam-10');
+    await outbox.accept([line({ orderId: '4' })]);
+    await outbox.accept([line({ orderId: '1', lineId: 'later' })]);
+    const all = ['shop1/4', 'woo/3', 'shop1/2', 'shop1/1'];
+    for (const limit of [1, 2, 3, 4, 5]) expect(found('steam-10', limit)).toEqual(all.slice(0, limit));
+    const { id = 0 } = outbox.store.read.listOrders({ search: 'steam-10', limit: 1 })[0] ?? {};
+    const older = outbox.store.read.listOrders({ search: 'steam-10', limit: 2, beforeId: id });
+    expect(older.map(({ orderId }) => orderId)).toEqual(['3', '2']);
   });
 
   it('lists the newest first, page by page, within the other filters', async () => {

@@ -56,7 +56,9 @@ export async function buildAlerts(
   store: Store,
   checks: readonly HealthCheck[],
 ): Promise<readonly AlertLoop[]> {
-  const { instance, alerts } = config;
+  const { instance, alerts, admin } = config;
+  const [host] = admin.hosts;
+  const pagesUrl = () => (host === undefined ? null : `https://${host}`);
   await store.alerts.keep(alerts.map(({ name }) => name));
   const logger = parent.child({ component: 'alerts' });
   const failingChecks = async (): Promise<readonly string[]> =>
@@ -64,6 +66,6 @@ export async function buildAlerts(
       // A backup that failed is only a warning of health, but nobody looks there before it is needed.
       .filter(([name, status]) => status === 'fail' || (name === 'upkeep' && status === 'warn'))
       .map(([name]) => name);
-  const deps = { store, clock, random, logger, version, instance, failingChecks };
+  const deps = { store, clock, random, logger, version, instance, pagesUrl, failingChecks };
   return alerts.map((settings) => new AlertLoop(settings, deps));
 }

@@ -1,5 +1,5 @@
 import { shortTime } from '../core/clock.ts';
-import type { Attention, AttentionCounts } from '../store/read/attention.ts';
+import type { Attention, AttentionCounts, AttentionGroup } from '../store/read/attention.ts';
 import { plainText } from './output.ts';
 import type { CliContext } from './context.ts';
 
@@ -69,6 +69,30 @@ export function attentionTable(rows: readonly Attention[], columns: number | nul
   const actions = new Map(rows.map(({ kind, whatToDo }) => [`${kind} ${whatToDo}`, [kind, whatToDo]]));
   const whatToDo = renderTable(['WHAT TO DO', ''], [...actions.values()], columns);
   return `${renderTable(header, rows.map(attentionRow), columns)}\n${whatToDo}`;
+}
+
+const groupColumns = 100;
+const indent = '  ';
+
+/** The attention list by cause, each with what happened and what to do, in lines as wide as the terminal. */
+export function attentionGroupsText(groups: readonly AttentionGroup[], columns: number | null): string {
+  return groups
+    .map(({ kind, id, count, code, subject, sources, source, orderId, lineId, since, message, whatToDo }) => {
+      const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
+      const about = [subject ?? '', count === 1 ? concerns : ''].filter(Boolean).join(' ');
+      const shops = sources > 1 ? ` in ${sources} shops` : '';
+      const more = count === 1 ? '' : ` and ${count - 1} more: order-sync orders list --attention`;
+      const facts = [message ?? code, `to do: ${whatToDo}`, `id: ${id}${more}`];
+      return [
+        `${count} x ${code}${about === '' ? '' : ` ${about}`}${shops} (${kind}), since ${shortTime(since)}`,
+        ...facts.flatMap((fact) =>
+          wrap(plainText(fact), (columns ?? groupColumns) - indent.length).map((it) => indent + it),
+        ),
+      ]
+        .map((text) => `${plainText(text)}\n`)
+        .join('');
+    })
+    .join('');
 }
 
 function attentionRow({ kind, id, since, scope, source, orderId, lineId, code, message }: Attention): string[] {

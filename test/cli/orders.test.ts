@@ -388,6 +388,8 @@ describe('order-sync queue status', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "1 open, the oldest for 59 min 57 s; 2 results to be written
 
+      spent today (UTC): 19.00 USD, refunded 0.00, orders charged: 1
+
       4 need attention: 1 needs_review, 1 pause, 1 refused_line, 1 rejected
 
       STATE         ENTRIES
@@ -399,17 +401,24 @@ describe('order-sync queue status', () => {
       PAUSED       SINCE                 BY      HOLDS UP  REASON
       balance:EUR  2026-11-21 11:00:00Z  worker  0         insufficient_balance: Balance too low
 
-      ATTENTION     ID                             SINCE                 CONCERNS      WHAT HAPPENED
-      needs_review  os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  needs_review: the reference has expired
-      pause         pause:balance:EUR              2026-11-21 11:00:00Z  balance:EUR   insufficient_balance: Balance too low
-      rejected      os-kpxngmnkhaycontcxzqnrzgdxp  2026-11-21 11:00:01Z  shop1/1001/2  invalid_variant: No such �[31mproduct�here
-      refused_line  line:1                         2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4 of the file, quantity: must be at least 1
-
-      WHAT TO DO
-      needs_review  compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`
-      pause         repair its cause: the worker tries again by itself, or at once after \`queue resume\`
-      rejected      correct its cause and order it again with \`orders reorder\` (after a correction of the SKU map with \`orders reorder --remap\`), or refund it in the shop, then end it with \`orders ack\`
-      refused_line  correct the line and send it again, or end it with \`orders ack\`
+      1 x insufficient_balance balance:EUR (pause), since 2026-11-21 11:00:00Z
+        Balance too low
+        to do: repair its cause: the worker tries again by itself, or at once after \`queue resume\`
+        id: pause:balance:EUR
+      1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
+        the reference has expired
+        to do: compare it with the supplier's list, then settle it with \`orders resolve\`, or try again
+        with \`orders retry\`
+        id: os-6kaxc2lkdkxasrz3ryxnk4zzla
+      1 x invalid_field shop1/1001/3 (refused_line), since 2026-11-21 11:00:00Z
+        line 4 of the file, quantity: must be at least 1
+        to do: correct the line and send it again, or end it with \`orders ack\`
+        id: line:1
+      1 x invalid_variant nope shop1/1001/2 (rejected), since 2026-11-21 11:00:01Z
+        No such �[31mproduct�here
+        to do: correct its cause and order it again with \`orders reorder\` (after a correction of the SKU
+        map with \`orders reorder --remap\`), or refund it in the shop, then end it with \`orders ack\`
+        id: os-kpxngmnkhaycontcxzqnrzgdxp
       "
     `);
   });
@@ -496,6 +505,40 @@ describe('order-sync queue status', () => {
           "refused_line": 1,
           "rejected": 1,
         },
+        "attention_groups": [
+          {
+            "code": "insufficient_balance",
+            "count": 1,
+            "kind": "pause",
+            "since": "2026-11-21T11:00:00.000Z",
+            "sources": 0,
+            "subject": "balance:EUR",
+          },
+          {
+            "code": "needs_review",
+            "count": 1,
+            "kind": "needs_review",
+            "since": "2026-11-21T11:00:02.250Z",
+            "sources": 1,
+            "subject": "es-7",
+          },
+          {
+            "code": "invalid_field",
+            "count": 1,
+            "kind": "refused_line",
+            "since": "2026-11-21T11:00:00.000Z",
+            "sources": 1,
+            "subject": null,
+          },
+          {
+            "code": "invalid_variant",
+            "count": 1,
+            "kind": "rejected",
+            "since": "2026-11-21T11:00:01.250Z",
+            "sources": 1,
+            "subject": "nope",
+          },
+        ],
         "entries": {
           "cancelled": 0,
           "expired": 0,
@@ -526,6 +569,15 @@ describe('order-sync queue status', () => {
           },
         ],
         "results_due": 2,
+        "spent_today": [
+          {
+            "currency": "USD",
+            "day": "2026-11-21",
+            "orders": 1,
+            "refunded": "0.00",
+            "spent": "19.00",
+          },
+        ],
       }
     `);
   });

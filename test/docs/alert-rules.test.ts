@@ -10,7 +10,9 @@ const read = (name: string): string => readFileSync(join(projectRoot, name), 'ut
 const rulesSchema = z.object({
   groups: z.array(
     z.object({
-      rules: z.array(z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook: z.string() }) })),
+      rules: z.array(
+        z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook_url: z.string() }) }),
+      ),
     }),
   ),
 });
@@ -35,7 +37,7 @@ describe('the alert rules', () => {
     const sections = [...read('docs/runbook.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(sections).toEqual(rules.map(({ alert }) => alert));
     for (const { alert, annotations } of rules)
-      expect(annotations.runbook).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`{{ $externalLabels.order_sync_docs }}/runbook.md#${alert.toLowerCase()}`);
   });
 
   it('use only metrics that exist', async () => {

@@ -8,12 +8,16 @@ import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } f
 
 /** So many rows of the attention list, and so many results of each sink, are counted: the worker does nothing else meanwhile. */
 const mostCounted = 10_000;
+const dayMs = 86_400_000;
 
 type LimitUsage = Readonly<Record<'used' | 'capacity' | 'freeInMs', number>>;
 
 /** Where the values come from at each scrape. Times are in ms. */
 export interface GaugeSources {
-  readonly read: Pick<OutboxReader, 'counts' | 'backlog' | 'attentionCounts' | 'dueResults' | 'sinkPauses'>;
+  readonly read: Pick<
+    OutboxReader,
+    'counts' | 'backlog' | 'attentionCounts' | 'dueResults' | 'sinkPauses' | 'spending'
+  >;
   readonly pauses: () => Promise<readonly { readonly scope: string; readonly reason: string }[]>;
   readonly checks: () => Promise<Readonly<Record<string, CheckStatus>>>;
   readonly budget: () => readonly Readonly<
@@ -73,6 +77,23 @@ const families: readonly Family[] = [
     read: ({ read }) => {
       const counts = read.attentionCounts({}, mostCounted);
       return attentionKinds.map((kind) => ['attention', counts[kind] ?? 0, { kind }]);
+    },
+  },
+  {
+    name: 'spending',
+    metrics: {
+      spent_today: ['What the API charged since 00:00 UTC, in the unit of the currency.', 'currency'],
+      refunded_today: ['The cost of orders that ended as refunded since 00:00 UTC.', 'currency'],
+    },
+    read: ({ read, nowMs }) => {
+      const untilMs = nowMs() + 1;
+      return read.spending({ fromMs: untilMs - (untilMs % dayMs), untilMs }).flatMap(({ currency, ...amounts }) => {
+        const labels = { currency: /^[A-Z]{3}$/.test(currency) ? currency : other };
+        return [
+          ['spent_today', Number(amounts.spent), labels],
+          ['refunded_today', Number(amounts.refunded), labels],
+        ] satisfies Sample[];
+      });
     },
   },
   {

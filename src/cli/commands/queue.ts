@@ -7,13 +7,14 @@ import type { PausedSink } from '../../store/read/delivery-list.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
-import { attentionTable, attentionTotal, columnsOf, renderTable } from '../table.ts';
+import { attentionGroupsText, attentionTotal, columnsOf, renderTable } from '../table.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { addQueueExplain } from './queue-explain.ts';
 
-/** How many rows of the attention list are shown; the count of all is not limited. */
+/** How many rows and causes of the attention list are shown; the count of all is not limited. */
 const shownAttention = 20;
+const mostCounted = 10_000;
 const scopes =
   'account, key:<name>, balance:<currency>, family:gift_card, family:esim, variant:<id> (a gift card product) or plan:<id> (an eSIM product)';
 const descriptions = {
@@ -41,32 +42,44 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const pauses = reader.pauses().map(pauseView);
   const sinks = reader.sinkPauses();
   const attention = reader.attention(shownAttention);
+  const groups = reader.attentionGroups({}, { limit: shownAttention, atMost: mostCounted });
   const counted = reader.attentionCounts();
+  const nowMs = context.clock.wallMs();
+  const today = isoTime(nowMs).slice(0, 10);
+  const spentToday = reader.spending({ fromMs: Date.parse(today), untilMs: nowMs + 1 });
   const report = {
     entries: counts,
     open,
     oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
     results_due: dueDeliveries,
+    spent_today: spentToday,
     pauses,
     paused_sinks: sinks.map(({ sinceMs, probeAtMs, ...sink }) =>
       jsonFields({ ...sink, since: isoTime(sinceMs), nextProbeAt: isoTime(probeAtMs) }),
     ),
     attention_counts: counted,
     attention: attention.map(jsonFields),
+    attention_groups: groups.map(({ kind, code, subject, count, sources, since }) => {
+      return { kind, code, subject, count, sources, since };
+    }),
   };
-  const age = oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(context.clock.wallMs() - oldestOpenMs)}`;
+  const age = oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(nowMs - oldestOpenMs)}`;
   const states = entryStates.filter((state) => counts[state] > 0).map((state) => [state, String(counts[state])]);
   const columns = columnsOf(context);
   const sections = [
     `${open} open${age}; ${dueDeliveries} results to be written\n`,
+    spentToday.map(spentText).join(''),
     attentionTotal(counted),
     renderTable(['STATE', 'ENTRIES'], states, columns),
     renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), columns),
     renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), columns),
-    attentionTable(attention, columns),
+    attentionGroupsText(groups, columns),
   ];
   writeAnswer(context, options, report, sections.filter((section) => section !== '').join('\n'));
 }
+
+const spentText = ({ currency, orders, spent, refunded }: ReturnType<OutboxReader['spending']>[number]): string =>
+  `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}\n`;
 
 function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {
   return [scope, shortTime(since), openedBy, String(holdsUp), message === '' ? reason : `${reason}: ${message}`];

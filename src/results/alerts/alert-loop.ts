@@ -17,6 +17,8 @@ interface AlertDeps {
   readonly logger: Logger;
   readonly version: string;
   readonly instance: string;
+  /** The pages, as people reach them; null: nobody told the worker. */
+  readonly pagesUrl: () => string | null;
   readonly failingChecks: () => Promise<readonly string[]>;
   /** How often it looks for news. Default: 10 s. */
   readonly everyMs?: number;
@@ -97,11 +99,11 @@ export class AlertLoop {
   }
 
   async #post(news: News, told: Told): Promise<void> {
-    const { clock, version, instance, logger } = this.#deps;
+    const { clock, version, instance, pagesUrl, logger } = this.#deps;
     const { name, format, intervalMs } = this.#settings;
     const { isProbing } = this.#pause;
     const nowMs = clock.wallMs();
-    const message = alertMessage(news, format, { instance, nowMs, after: String(told.nextAtMs) });
+    const message = alertMessage(news, format, { instance, nowMs, after: String(told.nextAtMs), pagesUrl: pagesUrl() });
     const post = { clock, version, signal: this.#end.signal, configKey: 'alerts' };
     try {
       await postSigned(this.#settings, message, post);

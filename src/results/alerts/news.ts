@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isoTime } from '../../core/clock.ts';
+import { isoTime, shortTime } from '../../core/clock.ts';
 import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
 import type { AlertSettings, AlertTopic } from '../settings.ts';
 
@@ -8,6 +8,11 @@ interface OpenCondition extends AlertCondition {
   readonly topic: AlertTopic;
   /** Some of its rows, the newest first. */
   readonly examples: readonly AlertRow[];
+  /** The time of its oldest row, in ms; null where there are no rows. */
+  readonly sinceMs: number | null;
+  /** The shops that it concerns, in order of their names. */
+  readonly shops: readonly string[];
+  readonly whatToDo: string;
 }
 
 /** The news for an endpoint since the last post to it. */
@@ -30,13 +35,18 @@ export function openConditions(rows: readonly AlertRow[], failing: readonly stri
       count: all.length,
       newestMs: newestFirst[0]?.sinceMs ?? 0,
       examples: newestFirst.slice(0, examplesOfEach),
+      sinceMs: newestFirst.at(-1)?.sinceMs ?? null,
+      shops: [...new Set(all.flatMap(({ source }) => source ?? []))].toSorted((a, b) => a.localeCompare(b)),
+      whatToDo: newestFirst[0]?.whatToDo ?? '',
     };
   });
-  const ofChecks = failing.map((check) => `check:${check}`);
-  return [
-    ...ofRows,
-    ...ofChecks.map((condition) => ({ condition, topic: topicOf(condition), count: 1, newestMs: 0, examples: [] })),
-  ];
+  const ofChecks = failing.map((check): OpenCondition => {
+    const condition = `check:${check}`;
+    const topic = topicOf(condition);
+    const whatToDo = '`order-sync health --strict` says why';
+    return { condition, topic, count: 1, newestMs: 0, examples: [], sinceMs: null, shops: [], whatToDo };
+  });
+  return [...ofRows, ...ofChecks];
 }
 
 /** Fewer rows are no news. Unless `complete`, there are more rows than these: what is not found may still be open. */
@@ -86,18 +96,36 @@ const sentences: Readonly<Record<string, string>> = {
   sink: 'sinks take no results',
 };
 
+/** What stops buying, or may lose orders, is critical; anything else can wait for the morning. */
+const critical: ReadonlySet<string> = new Set(['older_copy', 'key_used_elsewhere']);
+
+function severityOf({ condition, examples }: OpenCondition): 'critical' | 'warning' {
+  const stopsAll = condition === 'pause' && examples.some(({ id }) => id === 'pause:account');
+  return stopsAll || condition.startsWith('check:') || critical.has(condition) ? 'critical' : 'warning';
+}
+
+/** Where the message comes from. */
+interface AlertContext {
+  readonly instance: string;
+  readonly nowMs: number;
+  /** Names the post before, because the same condition at another time is another message. */
+  readonly after: string;
+  /** The pages, as people reach them; null: nobody told the worker. */
+  readonly pagesUrl: string | null;
+}
+
 /**
  * One alert, as it is posted. Its id is the same when the same news is posted again.
- * @param context `after`: names the post before, because the same condition at another time is another message
  */
 export function alertMessage(
   news: News,
   format: AlertSettings['format'],
-  { instance, nowMs, after }: { readonly instance: string; readonly nowMs: number; readonly after: string },
+  context: AlertContext,
 ): { readonly id: string; readonly body: string } {
+  const { instance, after } = context;
   const subject = news.firing.map(({ condition, count, newestMs }) => [condition, count, newestMs]);
   const id = hash('sha256', JSON.stringify([instance, after, subject, news.resolved]), 'hex').slice(0, 32);
-  const body = format === 'slack' ? { text: slackText(instance, news) } : eventOf(instance, news, nowMs);
+  const body = format === 'slack' ? { text: slackText(context, news) } : eventOf(context, news);
   return { id, body: `${JSON.stringify(body)}\n` };
 }
 
@@ -105,28 +133,53 @@ function exampleOf({ id, source, orderId, code, sinceMs, whatToDo }: AlertRow) {
   return { id, source, order_id: orderId, code, since: isoTime(sinceMs), what_to_do: whatToDo };
 }
 
-function eventOf(instance: string, { firing, resolved }: News, nowMs: number) {
+function eventOf({ instance, nowMs, pagesUrl }: AlertContext, { firing, resolved }: News) {
   const told = firing.map((open) => {
-    const { condition, topic, count, examples } = open;
-    return { condition, topic, count, message: sentenceOf(open), examples: examples.map(exampleOf) };
+    const { condition, topic, count, examples, sinceMs, shops, whatToDo } = open;
+    return {
+      condition,
+      topic,
+      severity: severityOf(open),
+      count,
+      message: sentenceOf(open),
+      since: sinceMs === null ? null : isoTime(sinceMs),
+      shops,
+      what_to_do: whatToDo,
+      link: linkOf(pagesUrl, open),
+      examples: examples.map(exampleOf),
+    };
   });
   return { type: 'alert', timestamp: isoTime(nowMs), data: { instance, firing: told, resolved } };
 }
 
-function slackText(instance: string, { firing, resolved }: News): string {
-  const lines = firing.flatMap((condition) => [
-    `• ${sentenceOf(condition)}`,
-    ...condition.examples.map(
-      ({ id, orderId, code }) => `   ${slackSafe(orderId === null ? id : `order ${orderId}`)}: ${slackSafe(code)}`,
-    ),
-  ]);
+function linkOf(pagesUrl: string | null, { condition, topic }: OpenCondition): string | null {
+  if (pagesUrl === null) return null;
+  const path = topic === 'attention' ? `/attention?kind=${condition}` : condition === 'sink' ? '/deliveries' : '/';
+  return `${pagesUrl}${path}`;
+}
+
+function slackText({ instance, pagesUrl }: AlertContext, { firing, resolved }: News): string {
+  const lines = firing.flatMap((open) => {
+    const { sinceMs, shops, examples, whatToDo } = open;
+    const since = sinceMs === null ? '' : `, since ${shortTime(isoTime(sinceMs))}`;
+    const where = shops.length === 0 ? '' : ` in ${shops.slice(0, examplesOfEach).join(', ')}`;
+    const link = linkOf(pagesUrl, open);
+    return [
+      `• ${severityOf(open)}: ${slackSafe(`${sentenceOf(open)}${where}${since}`)}`,
+      ...examples.map(
+        ({ id, orderId, code }) => `   ${slackSafe(orderId === null ? id : `order ${orderId}`)}: ${slackSafe(code)}`,
+      ),
+      `   To do: ${slackSafe(whatToDo)}`,
+      ...(link === null ? [] : [`   ${link}`]),
+    ];
+  });
   const ended = resolved.length === 0 ? [] : [`Resolved: ${resolved.join(', ')}`];
   return [`order-sync ${slackSafe(instance)}`, ...lines, ...ended].join('\n');
 }
 
 function sentenceOf({ condition, count }: OpenCondition): string {
   const check = /^check:(.*)/.exec(condition)?.[1];
-  if (check !== undefined) return `the check ${check} of the worker fails: \`order-sync health --strict\` says why`;
+  if (check !== undefined) return `the check ${check} of the worker fails`;
   return `${count} ${sentences[condition] ?? condition}`;
 }
 

@@ -46,7 +46,9 @@ function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
   };
   const failingChecks = async (): Promise<readonly string[]> => failing;
   const logger = pino({ level: 'silent' });
-  const deps = { store: outbox.store, clock, random: () => 0, logger, version: '1', instance: 'i', failingChecks };
+  const pagesUrl = () => 'https://orders.example.com';
+  const worker = { version: '1', instance: 'i', pagesUrl, failingChecks };
+  const deps = { store: outbox.store, clock, random: () => 0, logger, ...worker };
   loop = new AlertLoop(settings, { ...deps, everyMs: 10 });
   loop.start();
 }
@@ -91,6 +93,15 @@ describe('alerts', () => {
       resolved: [],
     });
     expect(alertOf(first?.body).data.firing[0]?.examples[0]?.order_id).toBe('17');
+    expect(alertOf(first?.body).data.firing).toMatchObject([
+      {
+        severity: 'warning',
+        since: '1970-01-01T00:00:01.000Z',
+        shops: ['shop1'],
+        what_to_do: expect.stringMatching(/^correct the line/),
+      },
+      { severity: 'critical', since: null, shops: [], link: 'https://orders.example.com/' },
+    ]);
     expect(first?.body).not.toContain('SECRET-VALUE');
 
     failing = [];
@@ -194,7 +205,9 @@ describe('alerts', () => {
     start(receiver, { format: 'slack', secrets: [] });
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
-    expect(text).toContain('1 order lines were not accepted');
+    expect(text).toContain('• warning: 1 order lines were not accepted in shop1, since 1970-01-01 00:00:01Z');
+    expect(text).toContain('To do: correct the line and send it again, or end it with `orders ack`');
+    expect(text).toContain('https://orders.example.com/attention?kind=refused_line');
     expect(text).toContain('&lt;!channel&gt;');
     expect(receiver.posts[0]?.headers['webhook-signature']).toBeUndefined();
   });

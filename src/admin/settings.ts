@@ -15,8 +15,10 @@ export interface AdminToken {
 export interface AdminSettings {
   /** Port 0: any free port. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** Empty: the pages are shown only if `listen` can be reached from this machine alone, and they allow no decisions. */
+  /** Empty: no pages are shown, or in a trial those that allow no decisions. */
   readonly tokens: readonly AdminToken[];
   /** Further host names under which browsers reach the pages, for example that of a proxy. */
   readonly hosts: readonly string[];
+  /** The API is the sandbox. Then pages are shown without tokens, where `listen` is reached from this machine alone. */
+  readonly isTrial: boolean;
 }

@@ -14,7 +14,7 @@ export const admin = section('The admin server.', {
     ),
   tokens: listOf(
     100,
-    'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: the pages only show, on this machine.',
+    'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: no pages are shown; with the sandbox they only show, on this machine.',
     {
       name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
       role: z
@@ -64,13 +64,17 @@ function checkPorts(check: SectionCheck): void {
   check.report(at, `must have another port than admin.listen (${addresses[1]}), got "${addresses[0]}"`);
 }
 
-/** Whether the pages are shown at all: without tokens, everybody who reaches the address would read every order. */
-export function arePagesShown({ listen, tokens }: Pick<AdminSettings, 'listen' | 'tokens'>): boolean {
-  return tokens.length > 0 || isLoopback(listen.host);
+/**
+ * Whether the pages are shown at all: without tokens, everybody who reaches the address would read every order. A proxy on
+ * this machine makes that everybody, and not every proxy says that it is one.
+ */
+export function arePagesShown({ listen, tokens, isTrial }: AdminSettings): boolean {
+  return tokens.length > 0 || (isTrial && isLoopback(listen.host));
 }
 
-export function warnOfNoPages(settings: AdminSettings): readonly string[] {
-  if (arePagesShown(settings)) return [];
-  const where = `admin.listen: other machines reach ${settings.listen.host}, and admin.tokens is empty`;
+/** Who listens for other machines wants to be seen from there. Whoever opens the pages is told in any case. */
+export function warnOfNoPages({ listen, tokens }: AdminSettings): readonly string[] {
+  if (tokens.length > 0 || isLoopback(listen.host)) return [];
+  const where = `admin.listen: other machines reach ${listen.host}, and admin.tokens is empty`;
   return [`${where}: no pages are shown; add a token, see docs/pages.md`];
 }

@@ -111,6 +111,7 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
         return { name, role, secrets: own };
       }),
       hosts: admin.hosts,
+      isTrial: wholesale.environment === 'sandbox',
     },
     /** As written. Only the sandbox and the demo read it. */
     sandbox,

@@ -39,7 +39,8 @@ const headers = secureHeaders({
 export function guardPages(routes: Hono<PageEnv>, access: PageAccess): void {
   routes.use(headers);
   routes.use(async (context, next) => {
-    if (!access.isShown) return context.notFound();
+    if (!access.isShown)
+      return await refuse(context, 'There are no pages: admin.tokens is empty. See docs/pages.md.', 404);
     const forbidden = whyNotThisHost(context, access.settings);
     if (forbidden !== null) return await refuse(context, forbidden);
     return await next();
@@ -96,7 +97,7 @@ async function whyNotThisForm(context: Context<PageEnv>, csrf: string | null): P
   return isOwn ? null : 'The form is of another session. Open the page again, and repeat what you did.';
 }
 
-function refuse(context: Context, why: string, status: 403 | 413 = 403): Response | Promise<Response> {
+function refuse(context: Context, why: string, status: 403 | 404 | 413 = 403): Response | Promise<Response> {
   return context.html(refusedPage(why), status);
 }
 

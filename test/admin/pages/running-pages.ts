@@ -63,7 +63,7 @@ export async function startPages(options: PagesOptions = {}) {
   const clock = new HandClock(options.nowMs ?? nowMs);
   const logger = pino({ level: 'silent' });
   const listen = { host: '127.0.0.1', port: 0 };
-  let settings: AdminSettings = { listen, tokens, hosts: [], ...options.settings };
+  let settings: AdminSettings = { listen, tokens, hosts: [], isTrial: true, ...options.settings };
   const sources: PageSources = {
     read: store.read,
     explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),

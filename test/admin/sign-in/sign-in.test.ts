@@ -178,10 +178,13 @@ describe('the address of the pages', () => {
     expect(await status({ host: 'localhost', 'x-forwarded-for': '192.0.2.7' })).toBe(403);
   });
 
-  it('that other machines reach shows nothing without tokens', async () => {
+  it('that other machines reach, or that is no trial, shows nothing without tokens', async () => {
     const { ask, change } = await startPages({ settings: { tokens: [] } });
     change({ listen: { host: '0.0.0.0', port: 9090 } });
     expect((await ask('/')).status).toBe(404);
+    change({ listen: { host: '127.0.0.1', port: 9090 }, isTrial: false });
+    const { status, text } = await ask('/');
+    expect({ status, text }).toEqual({ status: 404, text: expect.stringContaining('admin.tokens is empty') });
     change({ tokens });
     expect((await ask('/')).status).toBe(401);
   });

@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions, type Logger } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import { terminalText } from './terminal-log.ts';
 
 export type { Logger } from 'pino';
 
@@ -60,7 +60,7 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redactedPaths, censor: '***' },
     },
-    pretty ? prettyLines(stream) : stream,
+    pretty ? { write: (line: string) => void stream.write(terminalText(line)) } : stream,
   );
   childrenOf.set(logger, children);
   return logger;
@@ -71,15 +71,4 @@ const childrenOf = new WeakMap<Logger, readonly Logger[]>();
 
 export function setLogLevel(logger: Logger, level: string): void {
   for (const each of [logger, ...(childrenOf.get(logger) ?? [])]) each.level = level;
-}
-
-/** Formats each line in the call that writes it: the buffer of pino's own ways is lost when the process ends. */
-function prettyLines(stream: LogStream): { write(line: string): void } {
-  const format = prettyFactory({
-    colorize: true,
-    translateTime: 'SYS:HH:MM:ss.l',
-    ignore: 'pid,hostname,instance,version',
-    singleLine: true,
-  });
-  return { write: (line) => void stream.write(format(line)) };
 }

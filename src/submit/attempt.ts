@@ -245,7 +245,11 @@ export class Attempt {
       },
       backOff,
     };
-    const { pausesChanged, settlement: recorded } = await this.#record(end.signal, () =>
+    const {
+      pausesChanged,
+      settlement: recorded,
+      line,
+    } = await this.#record(end.signal, () =>
       // The time of the record: another outcome of the order may have been recorded since the first try.
       store.submission.closeAttempt({ ...closed, nowMs: clock.wallMs(), nowMono: clock.monoMs() }),
     );
@@ -260,7 +264,7 @@ export class Attempt {
     const { purpose } = attempt;
     const { state } = recorded;
     this.#deps.onAttemptEnded?.({ operation, purpose, outcome: outcome.row, code: outcome.code, durationMs, state });
-    this.#log(attempt, { ...end, settlement: recorded }, durationMs);
+    this.#log(attempt, { ...end, settlement: recorded, names: line }, durationMs);
   }
 
   /**
@@ -274,13 +278,14 @@ export class Attempt {
   /** Writes the one log line of every attempt. It never has a code or a key. */
   #log(
     { entry, purpose }: OpenAttempt,
-    { key, outcome, settlement }: { key: CallKey; outcome: Outcome; settlement: Settlement },
+    { key, outcome, settlement, names }: { key: CallKey; outcome: Outcome; settlement: Settlement; names: object },
     durationMs: number,
   ): void {
     const { logger } = this.#deps;
     const { state, reviewReason } = settlement;
     const { message } = outcome;
     const line = {
+      ...names,
       reference: entry.reference,
       operation: entry.operation,
       purpose,
@@ -290,6 +295,10 @@ export class Attempt {
       code: outcome.code,
       duration_ms: durationMs,
       state,
+      product: entry.variant ?? entry.plan ?? entry.iccid,
+      order_number: settlement.answer?.orderNumber,
+      cost: settlement.answer?.cost,
+      currency: settlement.answer?.currency,
     };
     const text = `${entry.operation} ${state}`;
     if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');

@@ -23,10 +23,36 @@ describe('the log', () => {
     });
   });
 
-  it('is formatted for people on a terminal', () => {
+  it('is one line an event for people on a terminal, and begins with the order', () => {
     const { log, lines } = logged({}, true);
-    log.info('taking up work');
-    expect(lines.join('')).toMatch(/INFO.*taking up work/);
+    const order = { source: 'shop', order_id: '1001', line_id: '1', reference: 'os-abc', operation: 'gift_card_order' };
+    const bought = {
+      state: 'fulfilled',
+      product: 'steam-usd-20',
+      order_number: 'GC-1',
+      cost: '18.90',
+      currency: 'USD',
+    };
+    log.info({ ...order, ...bought, outcome: 'accepted', http: 201 }, 'gift_card_order fulfilled');
+    const message = 'Not enough balance.';
+    log.warn({ ...order, state: 'waiting', product: 'steam-usd-20', message }, 'gift_card_order waiting');
+    log.error({ ...order, state: 'needs_review', reason: 'order_absent' }, 'needs review');
+    log.info({ file: 'a.csv', file_id: '01M', accepted: 2, rejected: 0 }, 'order file accepted');
+    expect(lines.map((line) => line.slice('12:34:52 '.length))).toEqual([
+      '1001/1 gift card steam-usd-20 bought GC-1 18.90 USD\n',
+      '\u001b[33mWARN\u001b[39m 1001/1 gift card steam-usd-20 waiting - Not enough balance.\n',
+      '\u001b[31mERROR\u001b[39m 1001/1 gift card needs review (reason order_absent)\n',
+      'order file accepted (file a.csv, accepted 2)\n',
+    ]);
+    for (const line of lines) expect(line).toMatch(/^\d\d:\d\d:\d\d /);
+  });
+
+  it('shows an error with its stack on a terminal, and lets nothing from outside move the cursor', () => {
+    const { log, lines } = logged({}, true);
+    log.error({ err: new Error('disk \u001b[2J failed'), order_id: 'a\nb\u001b[2Jc' }, 'could not write');
+    const [text = ''] = lines;
+    expect(text).toMatch(/a b \[2Jc could not write\n {4}Error: disk \[2J failed\n {4}at /);
+    expect(text.replace('\u001b[31mERROR\u001b[39m', '')).not.toContain('\u001b');
   });
 
   it('writes a line before the call returns, in both formats', () => {

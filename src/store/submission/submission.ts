@@ -45,6 +45,9 @@ const updateClosed = statementOf<Record<string, unknown>, never>(
 );
 const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
 const findAttempt = statementOf<[number], AttemptRow>(`SELECT ${attemptColumns} FROM attempts WHERE id = ?`);
+const findLineNames = statementOf<[number], ClosedAttempt['line']>(
+  `SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?`,
+);
 const findEntry = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE id = ?');
 // By the index of the open ones, which are few: to have them in order, SQLite would read all.
 const selectOpenOfOthers = statementOf<[number], AttemptRow>(
@@ -65,6 +68,8 @@ const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 interface ClosedAttempt {
   readonly pausesChanged: boolean;
   readonly settlement: Settlement;
+  /** The names of the line under which its shop knows it. */
+  readonly line: { readonly source: string; readonly order_id: string; readonly line_id: string };
 }
 
 /** Claims due entries and records what their calls led to. */
@@ -288,7 +293,9 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   const row = existingEntry(database, entryId);
   const isSubmit = attempt.purpose === 'submit';
   // A person may have held the entry while it was looked up: that decision stands.
-  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged, settlement: close.settlement };
+  const line = findLineNames(database).get(row.line_id);
+  assert(line !== undefined, `the line of ${row.reference} exists`);
+  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged, settlement: close.settlement, line };
   const collision = collisionOf(outbox, row, close.settlement);
   const settlement = collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
   settleEntry(outbox, row, {
@@ -304,7 +311,7 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
   if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);
   if (collision !== null) flagOther(outbox, collision, row, nowMs);
-  return { pausesChanged, settlement };
+  return { pausesChanged, settlement, line };
 }
 
 /** The other entry of a collision needs review, too; one that was delivered stands in the attention list instead. */

@@ -28,7 +28,11 @@ function copyOfProject(): string {
 }
 
 /** Free ports, because other tests run on this machine. */
-const freePorts = { ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0', ORDER_SYNC__SANDBOX__LISTEN: '127.0.0.1:0' };
+const freePorts = {
+  ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0',
+  ORDER_SYNC__INTAKE__WEBHOOK__LISTEN: '127.0.0.1:0',
+  ORDER_SYNC__SANDBOX__LISTEN: '127.0.0.1:0',
+};
 
 const environment = {
   ...process.env,
@@ -136,7 +140,7 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
     matches: /^order-sync orders (hold|release) --/,
     check: ({ text }) => succeeds(`${text} --config config/sandbox.yaml`),
   },
-  { matches: /^curl -s '?http:/, check: ({ text }) => asksSandbox(text) },
+  { matches: /^curl -s '?http:/, check: ({ text }) => asksDemo(text) },
   { matches: /^order-sync (check-config|init( --after-loss)?)$/, check: ({ text }) => inProduction(text) },
   // test/cli/seal.test.ts performs it. Here, only the options are checked.
   { matches: /^order-sync orders show /, check: ({ text }) => succeeds(`${text} --help`) },
@@ -157,10 +161,12 @@ function expectSuccess(command: string, { code, output: written }: Ran): void {
   expect({ command, code, errors: code === 0 ? '' : written }).toEqual({ command, code: 0, errors: '' });
 }
 
-/** Asks the sandbox of the running demo, which listens on another port than on the pages. An error status fails. */
-async function asksSandbox(command: string): Promise<void> {
-  const [, url = ''] = /sandbox +(http:\S+)/.exec(output) ?? [];
-  await succeeds(command.replace('http://127.0.0.1:8090', url).replace('curl -s ', 'curl -sf '));
+/** Asks the running demo, which listens on other ports than on the pages. An error status fails. */
+async function asksDemo(command: string): Promise<void> {
+  const [, sandbox = ''] = /sandbox +(http:\S+)/.exec(output) ?? [];
+  const [, orders = ''] = /orders +(http:\S+)\/docs/.exec(output) ?? [];
+  const asked = command.replace('http://127.0.0.1:8090', sandbox).replace('http://127.0.0.1:8080', orders);
+  await succeeds(asked.replace('curl -s ', 'curl -sf '));
 }
 
 /** In a new production installation, which has no sandbox. */

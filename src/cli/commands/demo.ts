@@ -1,11 +1,16 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningWorker } from '../../app/start-worker.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
+import { messageOf } from '../../core/message-text.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import { isLoopback } from '../../core/settings/schema-values.ts';
+import { listen } from '../../ops/listen.ts';
 import type { Sandbox, SandboxOptions } from '../../sandbox/create-sandbox.ts';
 import { stateCounts } from '../../store/read/list-orders.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
@@ -49,11 +54,12 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
     logger[level === 'info' ? 'debug' : level]({ component: 'sandbox', ...details }, msg);
   });
   try {
-    const demoConfig: Config = { ...config, wholesale: { ...config.wholesale, baseUrl: sandbox.url } };
+    const demoConfig = await ownAddresses(config, sandbox.url);
     await buyDemoEsims(demoConfig, context.clock);
     const dropped = isFirstStart && options.samples ? await dropSamples(config.intake.folder.inbox) : [];
     const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'stop' | 'keep running'> => {
       context.stderr.write(banner(config, sandbox.url, worker, dropped.length));
+      if (options.once !== true && isInForeground()) void breakOnEnter(sandbox, config, context, stop);
       if (dropped.length === 0 && options.once !== true) return 'keep running';
       await allDone(worker, config, context, stop);
       if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));
@@ -76,19 +82,86 @@ async function sandboxOf(config: Config, log: NonNullable<SandboxOptions['log']>
   }
 }
 
-/**
- * Copies the samples into the inbox as a shop should write there: under a temporary name, then renamed. Returns their
- * names.
- */
+/** The config with addresses that no other program has: a free port where one has that of the config. */
+async function ownAddresses(config: Config, baseUrl: string): Promise<Config> {
+  const { admin, intake, wholesale } = config;
+  const webhook = intake.webhook && { ...intake.webhook, listen: await freeAddress(intake.webhook.listen) };
+  return {
+    ...config,
+    wholesale: { ...wholesale, baseUrl },
+    admin: { ...admin, listen: await freeAddress(admin.listen) },
+    intake: { ...intake, webhook },
+  };
+}
+
+type ListenAddress = Config['admin']['listen'];
+
+async function freeAddress(wanted: ListenAddress): Promise<ListenAddress> {
+  const server = createServer();
+  try {
+    await listen(server, wanted, '');
+    return wanted;
+  } catch (error) {
+    if (!hasCode(error, 'LISTEN_FAILED')) throw error;
+    return { ...wanted, port: 0 };
+  } finally {
+    await new Promise((closed) => server.close(closed));
+  }
+}
+
+const sickForMs = 60_000;
+
+/** Each time a person presses Enter, the API refuses every call for a minute, and an order is dropped that meets that. */
+async function breakOnEnter(sandbox: Sandbox, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
+  const { clock, stderr } = context;
+  const { faults: configured = [] } = readSandboxSection(config.sandbox, config.dataDir).config;
+  try {
+    for (;;) {
+      await once(process.stdin, 'data', { signal: stop });
+      const orderId = `demo-${Math.floor(clock.wallMs() / 1000)}`;
+      const lines = [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }];
+      await sandbox.operate(({ faults }) => faults.add({ fault: { fault: 'api_disabled' } }));
+      stderr.write(`\n  The API refuses every call for a minute, also that of order ${orderId}. Watch the pages.\n\n`);
+      const order = JSON.stringify({ order_id: orderId, currency: 'USD', lines });
+      await drop(config.intake.folder.inbox, `${orderId}.json`, order);
+      await clock.sleep(sickForMs, stop);
+      stop.throwIfAborted();
+      await sandbox.operate(({ faults }) => {
+        faults.restart([]);
+        for (const rule of configured) faults.add(rule);
+      });
+      stderr.write('\n  The API answers again.\n\n');
+    }
+  } catch (error) {
+    if (!stop.aborted) stderr.write(`\n  ${plainText(messageOf(error))}\n\n`);
+  } finally {
+    process.stdin.pause();
+  }
+}
+
+/** Whether what is typed at the terminal comes here: a program in the background would be stopped when it reads. */
+function isInForeground(): boolean {
+  if (!process.stdin.isTTY) return false;
+  if (process.platform !== 'linux') return true;
+  const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return group === foreground;
+}
+
+/** Copies the samples into the inbox. Returns their names. */
 async function dropSamples(inbox: string): Promise<readonly string[]> {
   await mkdir(inbox, { recursive: true, mode: 0o700 });
   const names = (await readdir(samplesFolder)).filter((name) => /\.(json|ndjson|csv)$/.test(name)).toSorted();
-  for (const name of names) {
-    const draft = join(inbox, `.${name}.tmp`);
-    await copyFile(join(samplesFolder, name), draft);
-    await rename(draft, join(inbox, name));
-  }
+  for (const name of names) await drop(inbox, name, await readFile(join(samplesFolder, name)));
   return names;
+}
+
+/** Writes an order file as a shop should: under a temporary name, then renamed. */
+async function drop(inbox: string, name: string, content: string | Uint8Array): Promise<void> {
+  const draft = join(inbox, `.${name}.tmp`);
+  await writeFile(draft, content);
+  await rename(draft, join(inbox, name));
 }
 
 /**
@@ -128,26 +201,39 @@ async function allDone(worker: RunningWorker, config: Config, context: CliContex
 
 const shortPath = (path: string): string => relative('.', path) || '.';
 
+/** Where another program has the port of the config, the one in use is another. */
+function movedFrom(wanted: number, address: string): string {
+  return wanted === 0 || address.endsWith(`:${wanted}`) ? '' : `   (another program has port ${wanted})`;
+}
+
 /** The first lines for a person: this is the sandbox, where things are, what to try next. */
 function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropped: number): string {
   const { adminAddress, webhookAddress } = worker;
-  const { folder } = config.intake;
+  const { admin, intake, results } = config;
+  const { folder, webhook } = intake;
   const samples = shortPath(samplesFolder);
+  const own = admin.tokens.find(({ name }) => name === 'demo');
+  const isShown = own !== undefined && isLoopback(admin.listen.host);
+  const apiPort = Number(readSandboxSection(config.sandbox, config.dataDir).listen.split(':').at(-1));
   return [
     '',
-    '  order-sync DEMO: this is the SANDBOX. Nothing here costs money, and no code can be used.',
+    '  order-sync DEMO: this is the SANDBOX. Nothing costs money, no code can be used.',
     '',
-    `  inbox     ${shortPath(folder.inbox)}/      drop .json, .ndjson or .csv order files here`,
-    `  results   ${shortPath(config.results.folder)}/    one file for each order`,
+    `  inbox     ${shortPath(folder.inbox)}/   drop .json, .ndjson or .csv orders here`,
+    `  results   ${shortPath(results.folder)}/   one file for each order`,
     `  rejected  ${shortPath(folder.rejected)}/   files that could not be used, and why`,
-    `  sandbox   ${sandboxUrl}   the API itself`,
-    `  pages     http://${adminAddress}/      what needs you, every order, the budget`,
-    ...(webhookAddress === null ? [] : [`  orders    http://${webhookAddress}/docs   over HTTP`]),
+    `  pages     http://${adminAddress}/${movedFrom(admin.listen.port, adminAddress)}`,
+    ...(isShown ? [`            sign in with ${own.secrets[0]}`] : []),
+    ...(webhook === null || webhookAddress === null
+      ? []
+      : [`  orders    http://${webhookAddress}/docs   over HTTP${movedFrom(webhook.listen.port, webhookAddress)}`]),
+    `  sandbox   ${sandboxUrl}   the API${movedFrom(apiPort, sandboxUrl)}`,
     '',
     dropped > 0
       ? `  The ${dropped} samples of ${samples}/ were dropped into the inbox for you.`
       : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
     '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',
+    ...(isInForeground() ? ['  Enter makes the API sick for a minute: see what waits, why, and what follows.'] : []),
     '  Ctrl-C ends it; the next start continues with open orders.',
     '',
     '',

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { listen } from '../../src/ops/listen.ts';
+import { projectRoot } from '../support/worker-process.ts';
+
+/** The demo at a terminal, in a new folder. */
+async function demoAtTerminal(settings: readonly string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'order-sync-demo-'));
+  const set = ['sandbox.listen=127.0.0.1:0', 'intake.webhook.listen=127.0.0.1:0', ...settings];
+  const command = [process.execPath, join(projectRoot, 'bin/order-sync.js'), 'demo'];
+  const line = [...command, ...set.flatMap((value) => ['--set', value])].join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  let text = '';
+  let onText = (): void => undefined;
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+    onText();
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    folder,
+    type: (keys: string) => child.stdin.write(keys),
+    ended,
+    /** Waits until this is on the terminal. */
+    shown: async (pattern: RegExp): Promise<RegExpExecArray> => {
+      for (;;) {
+        const found = pattern.exec(text);
+        if (found !== null) return found;
+        await new Promise<void>((resolve) => (onText = resolve));
+      }
+    },
+  };
+}
+
+it.runIf(process.platform === 'linux')(
+  'the demo says which port another program has, lets a person decide, and is sick and well again',
+  async () => {
+    const other = createServer();
+    const taken = await listen(other, { host: '127.0.0.1', port: 0 }, '');
+    onTestFinished(() => void other.close());
+    const demo = await demoAtTerminal([`admin.listen=${taken}`]);
+    const [, pages = ''] = await demo.shown(/pages +(http:\S+)\/ +\(another program has port \d+\)/);
+    const [, token = ''] = await demo.shown(/sign in with (\S+)/);
+    const form = new URLSearchParams({ token, return_to: '/' });
+    const signedIn = await fetch(`${pages}/sign-in`, { method: 'POST', body: form, redirect: 'manual' });
+    expect(signedIn.status).toBe(303);
+    await demo.shown(/Every order is done:/);
+    await demo.shown(/\d\d:\d\d:\d\d 1001\/1 gift card steam-usd-20 bought GC-\d+ 37.80 USD\r\n/);
+
+    demo.type('\n');
+    const [, order = ''] = await demo.shown(/that of order (demo-\d+)/);
+    await demo.shown(/scope paused - The API is switched off for maintenance/);
+    await demo.shown(new RegExp(`${order}/1 gift card steam-usd-20 waiting`));
+    // What the end of the minute does, sooner.
+    const [, sandbox = ''] = await demo.shown(/sandbox +(http:\S+)/);
+    expect((await fetch(`${sandbox}/__sandbox/faults`, { method: 'DELETE' })).status).toBe(200);
+    await demo.shown(/scope resumed/);
+    await demo.shown(new RegExp(`${order}/1 gift card steam-usd-20 bought`));
+    const result = join(demo.folder, `data/demo/results/folder/${order}.json`);
+    await demo.shown(new RegExp(`${order} result delivered completed`));
+    expect(existsSync(result) && JSON.parse(readFileSync(result, 'utf8')).state).toBe('completed');
+
+    // Ctrl-C.
+    demo.type('\u0003');
+    expect(await demo.ended).toEqual([0, null]);
+  },
+  60_000,
+);

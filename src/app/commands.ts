@@ -8,6 +8,7 @@ import {
   type ExplainCommand,
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 import { ContinuousClock } from '../ops/system-clock.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
@@ -19,7 +20,8 @@ import { readWire } from '../wholesale/connector/wire.ts';
 import { buildReadBack, buildStorefronts } from './build-intake.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
-import { noticeOlderCopy } from './older-copy.ts';
+import { countKeptCalls, keepCalls } from './doctor-calls.ts';
+import { noticeOlderCopy, whyOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import type { Submission, WorkerDeps } from './worker-deps.ts';
 
@@ -82,12 +84,14 @@ export async function performWithoutWorker(
 ): Promise<CommandResult> {
   const clock = new ContinuousClock(given.clock);
   const deps: WorkerDeps = { ...given, clock };
+  if (command.action === 'check_api') return await checkApiWithoutWorker(deps, command);
   const opened = openOutbox(deps.config, 'never');
   const { store } = opened;
   try {
     await new ClockFollower({ store, clock, logger: deps.logger }).catchUp();
     const { progress, olderCopy } = await noticeOlderCopy(deps, opened);
     if (olderCopy !== null) onOlderCopy(olderCopy);
+    await countKeptCalls(deps.config.dataDir, store);
     const result = isCalling(command)
       ? await performCallsWithoutWorker(deps, store, command)
       : await performCommand(store, command, commandSettings(deps.config), deps.clock);
@@ -98,6 +102,33 @@ export async function performWithoutWorker(
   }
 }
 
+/** Asks the API within what the last worker left of the budget, and writes nothing to the outbox. */
+async function checkApiWithoutWorker(deps: WorkerDeps, command: CallingCommand): Promise<CommandResult> {
+  const { clock, config } = deps;
+  const { dataDir } = config;
+  const opened = openOutbox(config, 'never', undefined, true);
+  try {
+    const older = await whyOlderCopy(opened);
+    if (older !== null)
+      throw new OrderSyncError('REFUSED', `the API was not asked: ${older}`, { hint: startTheWorker });
+    const bootId = clock.bootId ?? null;
+    const slots = () => opened.store.submission.budget.restoreSlots({ settledMono: clock.monoMs(), bootId });
+    const known = new Set((await slots()).map((slot) => JSON.stringify(slot)));
+    await countKeptCalls(dataDir, opened.store, false);
+    try {
+      return await performCallsWithoutWorker(deps, opened.store, command);
+    } finally {
+      const made = (await slots()).filter((slot) => !known.has(JSON.stringify(slot)));
+      const calls = made.map((slot) => ({ ...slot, bootId }));
+      await keepCalls(dataDir, calls);
+    }
+  } finally {
+    await opened.store.close();
+  }
+}
+
+const startTheWorker = 'start the worker, which looks up first what the lost outbox may have bought';
+
 /** Calls a shop or the API, within what the last worker left of the budget. The next worker buys what this takes in. */
 async function performCallsWithoutWorker(
   deps: WorkerDeps,
@@ -106,7 +137,8 @@ async function performCallsWithoutWorker(
 ): Promise<CommandResult> {
   const { config, clock } = deps;
   const bootId = clock.bootId ?? null;
-  await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
+  if (command.action !== 'check_api')
+    await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   const intake = buildStorefronts(deps, store, config, () => undefined);
   const apiClock = new ApiClock(clock);
   const wholesale = buildWholesaleClient(deps, apiClock);

@@ -87,6 +87,12 @@ async function compare(deps: OutboxDeps, store: Store, progress: ProgressKeeper,
   return reason;
 }
 
+/** Why the database cannot be the one that was used last; null if it can. Only looks. */
+export async function whyOlderCopy({ store, file }: { store: Store; file: ProgressPort }): Promise<string | null> {
+  const known = file.read();
+  return known.kind === 'read' ? reasonForOlderCopy(known.progress, await store.progress()) : null;
+}
+
 /** The check that asks the API whether the outbox is an older copy, with the entries that are here now. */
 export async function buildOlderCopyCheck(
   deps: OutboxDeps,

@@ -54,11 +54,13 @@ interface OpenedOutbox {
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
  * @param init whether a missing database may be created, and a missing reference secret with it
  * @param minFreeBytes with less free space on its disk, new orders are refused; asked for each
+ * @param looks whether the file is not written
  */
 export function openOutbox(
   config: Config,
   init: Config['init'],
   minFreeBytes = () => config.disk.minFreeBytes,
+  looks = false,
 ): OpenedOutbox {
   const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
   if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
@@ -71,6 +73,7 @@ export function openOutbox(
   const store = openStore({
     path: config.databasePath,
     init,
+    looks,
     namespace,
     upstream: config.wholesale.upstream,
     sinks: resultSinks(config),

@@ -21,6 +21,7 @@ import { ClockFollower } from './clock-follower.ts';
 import { requireFolders } from './installed-folders.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
 import { nightlyJobs } from './nightly-jobs.ts';
+import { countKeptCalls } from './doctor-calls.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openForWorker } from './open-outbox.ts';
 import type { ProgressKeeper } from './progress-file.ts';
@@ -144,6 +145,7 @@ async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): 
   if (config.init === 'never') requireFolders(config);
   await new ClockFollower({ store, clock, logger }).catchUp();
   const { progress } = await noticeOlderCopy(deps, opened);
+  await countKeptCalls(config.dataDir, store);
   progress.start();
   await life.push('progress file', () => progress.stop());
   const incarnationId = await store.beginIncarnation({ bootId: clock.bootId ?? null, version, nowMs: clock.wallMs() });

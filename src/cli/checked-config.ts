@@ -25,31 +25,44 @@ export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
  * this API and lies on a local disk. Before `init`, there is nothing to check.
  * @throws ConfigInvalidError with every mistake, each with the place of its key
  */
-export function checkInstallation({ file, config, values }: LoadedConfig): void {
-  const { databasePath, dataDir, wholesale, init } = config;
+export function checkInstallation(loaded: LoadedConfig): void {
+  const { file, config } = loaded;
+  const { databasePath, dataDir, init } = config;
   if (!existsSync(databasePath)) return;
-  const issueAt = (path: string, problem: string): ConfigIssue => {
-    const place = values.find((value) => value.path === path)?.place ?? '';
-    return { place: place === '' ? file : place, path, problem };
-  };
   const issues: ConfigIssue[] = [];
   try {
     inspectDisk(dataDir);
   } catch (error) {
     if (!(error instanceof OrderSyncError)) throw error;
-    issues.push(issueAt('data_dir', `cannot hold the database: ${error.message}`));
+    issues.push(issueAt(loaded, 'data_dir', `cannot hold the database: ${error.message}`));
   }
-  const upstream = upstreamOf(databasePath);
-  if (upstream !== null && upstream !== wholesale.upstream) {
-    const problem = `must be another folder: its database belongs to ${upstream}, and this is the configuration of ${wholesale.upstream}`;
-    issues.push(issueAt('data_dir', problem));
-  }
+  issues.push(...upstreamIssues(loaded));
   if (init === 'never') {
     for (const { key, path } of missingFolders(config)) {
-      issues.push(issueAt(key, `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`));
+      issues.push(
+        issueAt(loaded, key, `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`),
+      );
     }
   }
   if (issues.length > 0) throw new ConfigInvalidError(file, issues);
+}
+
+/** @throws ConfigInvalidError for an address that leads away from the API of which the database has orders */
+export function refuseOtherUpstream(loaded: LoadedConfig): void {
+  const issues = upstreamIssues(loaded);
+  if (issues.length > 0) throw new ConfigInvalidError(loaded.file, issues);
+}
+
+function upstreamIssues(loaded: LoadedConfig): ConfigIssue[] {
+  const { databasePath, wholesale } = loaded.config;
+  const { upstream, isOther } = upstreamOf(databasePath, wholesale.upstream);
+  const problem = `must lead to ${upstream}, of which ${databasePath} has orders, not to ${wholesale.upstream}; another API needs another data_dir`;
+  return isOther ? [issueAt(loaded, 'wholesale.base_url', problem)] : [];
+}
+
+export function issueAt({ file, values }: LoadedConfig, path: string, problem: string): ConfigIssue {
+  const place = values.find((value) => value.path === path)?.place ?? '';
+  return { place: place === '' ? file : place, path, problem };
 }
 
 /**

@@ -11,7 +11,7 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/wall-clock.ts';
 import { shortDuration } from '../core/clock.ts';
 import { listen } from '../ops/listen.ts';
-import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
+import { inspectDatabase, inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
 
 /** The finding of one check of `order-sync doctor`. */
 export interface Finding {
@@ -86,9 +86,9 @@ export function checkDatabase(config: Config): Found {
     const next = 'run `order-sync db check`, and restore the last good backup';
     return fail(`${databasePath} is damaged: ${problem}`, next);
   }
-  if (upstream !== null && upstream !== wholesale.upstream) {
-    const message = `${databasePath} belongs to ${upstream}, not to ${wholesale.upstream}`;
-    throw new OrderSyncError('UPSTREAM_MISMATCH', message, { hint: 'give every upstream its own data_dir' });
+  if (upstreamOf(databasePath, wholesale.upstream).isOther) {
+    const message = `${databasePath} has orders of ${upstream}, but wholesale.base_url leads to ${wholesale.upstream}`;
+    return fail(message, 'correct wholesale.base_url, or give this upstream a data_dir of its own');
   }
   const secret = readReferenceSecret(reference.secretFile, false);
   const own = namespaceFingerprint({ instance, prefix: reference.prefix, secret: Buffer.from(secret) });
@@ -98,6 +98,8 @@ export function checkDatabase(config: Config): Found {
     });
   }
   const schema = `schema ${versions.schemaVersion} of ${versions.newestSchema}`;
+  if (versions.isOlder)
+    return warn(`${databasePath} is sound, ${schema}: the start will migrate`, 'back up first: `order-sync db backup`');
   return pass(`${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${versions.sqliteVersion}`);
 }
 
@@ -131,17 +133,19 @@ function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Fou
       return pass('the API answers and accepts the key');
     case 'no_slot':
       return warn(message, 'ask again in a minute');
-    case 'cannot_tell': {
-      const next = 'compare base_url and `order-sync wire` with the API: does a proxy answer?';
-      return warn(`the answer does not say (${outcome}): ${message}`, next);
-    }
+    case 'cannot_tell':
+      if (outcome === 'rate_limited') return warn(message, 'ask again in a minute');
+      return fail(`the answer is not the API's (${outcome}): ${message}`, checkAddress);
     case 'closed':
       return fail(`${outcome}: ${message}`, nextSteps[outcome ?? ''] ?? checkPath);
   }
 }
 
+export const checkAddress =
+  'compare wholesale.base_url with the address that the supplier names: does a path such as /v1 lack, or is it too much? does a proxy answer?';
 const askSupplier = 'ask the supplier about the account';
 const nextSteps: Readonly<Record<string, string>> = {
+  not_found: checkAddress,
   invalid_key: 'put a valid key into wholesale.keys, then `order-sync reload`',
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:

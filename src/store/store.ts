@@ -16,6 +16,7 @@ import {
   fileIdentity,
   inTransaction,
   openDatabase,
+  openReadOnly,
   statementOf,
   type InitPolicy,
   type Sqlite,
@@ -23,7 +24,7 @@ import {
 import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace, requireReserve, sizeOf } from './sqlite/disk-errors.ts';
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp, makeDatabaseIdOnce, readProgress } from './sqlite/meta.ts';
-import { migrate } from './sqlite/schema.ts';
+import { migrate, refuseOlder } from './sqlite/schema.ts';
 import { OutboxSteps, type ResultSink } from './sqlite/outbox.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
@@ -35,6 +36,8 @@ import { StoredTimes } from './time/stored-times.ts';
 export interface StoreOptions {
   readonly path: string;
   readonly init: InitPolicy;
+  /** The file is not written: for a check of the API while no worker runs. */
+  readonly looks?: boolean;
   readonly namespace: ReferenceNamespace;
   /** The upstream the references go to: an origin, or `sandbox`. */
   readonly upstream: string;
@@ -142,15 +145,16 @@ export function openStore(options: StoreOptions): Store {
   let lock: WriterLock | null = null;
   try {
     lock = lockBeforeOpening(options);
-    database = openDatabase(options.path, options.init);
+    database = options.looks ? openToLook(options.path) : openDatabase(options.path, options.init);
     lock ??= takeWriterLock(options.path);
-    migrate(database);
+    if (!options.looks) migrate(database);
     checkStamp(database, options);
     const opened = database;
-    inTransaction(opened, () => {
-      makeDatabaseIdOnce(opened);
-      countNewEntries(opened);
-    });
+    if (!options.looks)
+      inTransaction(opened, () => {
+        makeDatabaseIdOnce(opened);
+        countNewEntries(opened);
+      });
     const keys = new SealKeys(options.sealKeys ?? []);
     checkSealKeys(opened, keys);
     return new Store(opened, lock, keys, options);
@@ -159,6 +163,25 @@ export function openStore(options: StoreOptions): Store {
     lock?.release();
     throw isDiskFailure(error) || isOutOfSpace(error) ? diskError(error, options.path) : error;
   }
+}
+
+/** What a check of the API writes: slots of its calls, and what they show about keys and scopes. */
+const writtenByChecks = 'account_keys audit budget_slots meta pauses scope_evidence wholesale_keys'.split(' ');
+
+/** Opens a database whose file is never written: those tables are copies, which are gone with the connection. */
+function openToLook(path: string): Sqlite {
+  const database = openReadOnly(path);
+  refuseOlder(database);
+  database.pragma('temp_store = MEMORY');
+  database.pragma('foreign_keys = OFF');
+  for (const table of writtenByChecks) {
+    const made = String(database.prepare('SELECT sql FROM main.sqlite_schema WHERE name = ?').pluck().get(table));
+    database.exec(made.replace('CREATE TABLE', 'CREATE TEMP TABLE'));
+    // Of the audit log, which is long, only how far it has come is read.
+    const rows = table === 'audit' ? 'ORDER BY id DESC LIMIT 1' : '';
+    database.exec(`INSERT INTO temp.${table} SELECT * FROM main.${table} ${rows}`);
+  }
+  return database;
 }
 
 /**

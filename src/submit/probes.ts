@@ -52,8 +52,29 @@ async function askFor(deps: PauseProbeDeps, pause: Pause, signal: AbortSignal): 
 type KeyCheck = ResultOf<'api'>['keys'][number];
 
 /**
- * Asks the API with each key whether it answers and accepts the key: one small read on the budget, two where the first cannot
- * tell, and one more with a key that was never used (see `AccountCheck`). Spends no money, and never throws because of an answer.
+ * Whether the API answers there, by a lookup that must find nothing, and by the catalogue where that alone proves nothing: an
+ * API may answer a path that it does not have as it answers an order that it does not have.
+ * @param ask null: no slot was free
+ * @param trustsLookups whether a lookup has found an order before
+ */
+export async function askWhetherOpen(
+  ask: (question: ProbeQuestion) => Promise<Probe | null>,
+  trustsLookups: boolean,
+): Promise<Omit<KeyCheck, 'key'>> {
+  const lookup = await ask('lookup');
+  const isAbsent = lookup?.outcome.row === 'not_found' && !trustsLookups;
+  const catalogue = isAbsent || lookup?.verdict === 'cannot_tell' ? await ask('products') : null;
+  const probe = catalogue === null || (isAbsent && catalogue.verdict === 'cannot_tell') ? lookup : catalogue;
+  if (probe === null)
+    return { verdict: 'no_slot', outcome: null, message: 'the request budget of the key had no slot in time' };
+  const { row, message } = probe.outcome;
+  if (isAbsent && catalogue?.outcome.row === 'not_found')
+    return { verdict: 'closed', outcome: row, message: 'the API has neither an order nor a catalogue there' };
+  return { verdict: probe.verdict, outcome: row, message };
+}
+
+/**
+ * Asks the API with each key whether it answers and accepts the key: one or two small reads on the budget, and one more with a key that was never used (see `AccountCheck`). Spends no money, and never throws because of an answer.
  * @param asked.withinMs how long slots are waited for in all
  */
 export async function checkApi(
@@ -68,18 +89,13 @@ export async function checkApi(
   const untilMono = clock.monoMs() + asked.withinMs;
   const ask = (key: string, question: ProbeQuestion): Promise<Probe | null> =>
     readWhenFree(clock, () => budgetedProbe(deps, question, asked.signal, key), untilMono, asked.signal);
-  const message = 'the request budget of the key had no slot in time';
+  await deps.lookups.refresh();
+  const trusts = deps.lookups.hasFound('gift_card_order', deps.wholesale);
   const checks: KeyCheck[] = [];
   for (const key of asked.keys) {
-    const first = await ask(key, 'lookup');
-    const probe = (first?.verdict === 'cannot_tell' ? await ask(key, 'products') : null) ?? first;
-    checks.push(
-      probe === null
-        ? { key, verdict: 'no_slot', outcome: null, message }
-        : { key, verdict: probe.verdict, outcome: probe.outcome.row, message: probe.outcome.message },
-    );
+    const found = await askWhetherOpen((question) => ask(key, question), trusts);
+    checks.push({ key, ...found });
   }
-  await deps.lookups.refresh();
   await deps.pauses.refresh();
   await deps.accounts.refresh(deps);
   await deps.accounts.ask(deps, asked.signal);

@@ -193,11 +193,6 @@ export class WholesaleClient {
     return lookup === 'off' ? null : lookup.path;
   }
 
-  /** Whether the mapping has a call that reads an eSIM by its ICCID; the specification names none. */
-  canLookUpEsim(): boolean {
-    return this.#wire.lookup.get_sim !== 'off';
-  }
-
   /**
    * Looks up an order of one family. `absent` only when the API itself answers 404 with `not_found` and its complete
    * error body; everything else that is not the order is `failed`. Only while `canLookUp(family)`.
@@ -225,19 +220,6 @@ export class WholesaleClient {
     if (result.kind !== 'found') return result;
     const told = differs === null ? {} : { differs: withoutSecret(differs, call.keyValue) };
     return { ...result, ...told, ...(repeatsGoods ? { repeatsGoods } : {}) };
-  }
-
-  /** Reads one eSIM; its state is in `answer.status` and in its unit. Only while `canLookUpEsim()`. */
-  async lookUpEsim(call: Keyed & { readonly iccid: string }): Promise<LookupOutcome> {
-    const lookup = this.#wire.lookup.get_sim;
-    if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
-    const path = fillPath(lookup.path, { iccid: call.iccid });
-    const wire = answerWireFor(this.#wire.answer, null);
-    return this.#lookUp(path, call, { family: 'esim', wire, known: [] }, (body) => {
-      const answer = readAnswer(body, 'esim', wire);
-      if (answer.units.some((unit) => unit.iccid === call.iccid)) return { kind: 'read', answer };
-      return { kind: 'unreadable', message: 'the answer does not show this eSIM' };
-    });
   }
 
   /**
@@ -291,12 +273,13 @@ export class WholesaleClient {
   }
 
   #probeProducts(call: ProbeCall): Promise<Probe> {
-    return this.#probe(this.#productsRequest(givenPaths.products), call, 'gift_card', (catalogue) =>
-      // A proxy may answer with any list; a catalogue is a list of objects.
-      isJsonList(catalogue) && !catalogue.every(isJsonObject)
-        ? { kind: 'unreadable', message: 'a list of other things than products' }
-        : { kind: 'read', answer: null },
-    );
+    // A proxy may answer with any JSON: a catalogue is a list of objects.
+    const unreadable = { kind: 'unreadable', message: 'an answer without a list of products' } as const;
+    return this.#probe(this.#productsRequest(givenPaths.products), call, 'gift_card', (catalogue) => {
+      if (isJsonList(catalogue) && !catalogue.every(isJsonObject)) return unreadable;
+      const page = readCataloguePage(catalogue, readProduct, this.#wire.catalogue);
+      return page === null ? unreadable : { kind: 'read', answer: null };
+    });
   }
 
   async #probe(request: RenderedCall, call: ProbeCall, family: Family, read: SuccessReader): Promise<Probe> {

@@ -1,14 +1,27 @@
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { FakeApi } from '../support/fake-api/fake-api.ts';
-import { Installation, type InstallationOptions } from '../support/worker-process.ts';
+import SqliteDatabase from 'better-sqlite3';
+import { page, refusal, type Answer } from '../support/fake-api/answers.ts';
+import { answersLookups, FakeApi, type LookupAnswer } from '../support/fake-api/fake-api.ts';
+import { Installation, order, type InstallationOptions } from '../support/worker-process.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
 import { runHere } from './installation.ts';
+
+/** The bytes, the time and the rows of the database. */
+function contentOf(place: Installation) {
+  const { databasePath } = place;
+  const { mtimeMs, size } = statSync(databasePath);
+  const rows = ['pauses', 'audit', 'budget_slots', 'meta', 'account_keys', 'wholesale_keys', 'incarnations'].map(
+    (table) => place.query(`SELECT * FROM ${table}`),
+  );
+  return { sha256: hash('sha256', readFileSync(databasePath)), mtimeMs, size, rows };
+}
 
 interface Checked {
   readonly check: string;
@@ -47,8 +60,10 @@ async function apiFor(options: InstallationOptions = {}): Promise<{ api: FakeApi
 }
 
 describe('order-sync doctor', () => {
-  it('passes a new installation, one line a check, and asks the API once, on the budget', async () => {
-    const { api, place } = await apiFor();
+  it('passes a new installation, one line a check, asks the API on the budget, and writes nothing', async () => {
+    const limits = { window_ms: 60_000, requests: 60, orders: 20, transit_ms: 50 };
+    const { api, place } = await apiFor({ limits });
+    const before = contentOf(place);
     const { code, stdout } = await cli(place, 'doctor');
     expect(stdout.split('\n').map((line) => line.split(':')[0])).toEqual([
       'pass  config',
@@ -62,11 +77,83 @@ describe('order-sync doctor', () => {
       '',
     ]);
     expect(code).toBe(0);
-    expect(api.log.all.map(({ kind }) => kind)).toEqual(['lookup']);
+    // An absence alone proves nothing: any path that the API does not have is answered so.
+    expect(api.log.all.map(({ kind }) => kind)).toEqual(['lookup', 'products']);
     expect(api.ledger.orders).toEqual([]);
-    expect(place.query('SELECT key_name, limit_name FROM budget_slots')).toEqual([
-      { key_name: 'main', limit_name: 'requests' },
-    ]);
+    expect(contentOf(place)).toEqual(before);
+    // The next worker counts the calls of two doctors.
+    await cli(place, 'doctor');
+    const worker = place.start();
+    await worker.started();
+    expect(place.query('SELECT key_name, limit_name FROM budget_slots')).toEqual(
+      Array.from({ length: 4 }, () => ({ key_name: 'main', limit_name: 'requests' })),
+    );
+    await worker.end('SIGTERM');
+  });
+
+  it('pauses nothing because of a key that is denied, and leaves an older database as it is', async () => {
+    const { place } = await apiFor({ keys: [{ name: 'main', value: 'another-key-that-was-revoked' }] });
+    const database = new SqliteDatabase(place.databasePath);
+    database.pragma('wal_checkpoint(TRUNCATE)');
+    const before = contentOf(place);
+    expect((await doctor(place)).of('key:main').message).toContain('invalid_key');
+    expect(contentOf(place)).toEqual(before);
+    // As a version with other views left it.
+    database.exec("UPDATE schema_files SET sha256 = replace(sha256, 'a', 'b') WHERE name LIKE 'views/%'");
+    database.close();
+    const older = contentOf(place);
+    const { code, of } = await doctor(place);
+    expect(code).toBe(0);
+    expect(of('database')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('schema 1 of 1: the start will migrate'),
+      next: expect.stringContaining('order-sync db backup'),
+    });
+    expect(of('api').status).toBe('warn');
+    expect(contentOf(place)).toEqual(older);
+  });
+
+  const html = page(200);
+  it.each<[string, LookupAnswer, Answer, string]>([
+    ['a web page', () => html, html, 'unreadable_success'],
+    ['a page for each path', () => page(404), page(404), 'foreign_refusal'],
+    [
+      'JSON of another service',
+      () => ({ http: 200, body: { ok: 1 } }),
+      { http: 200, body: { ok: 1 } },
+      'unreadable_success',
+    ],
+    [
+      'JSON of another gateway',
+      () => ({ http: 404, body: { message: 'no Route' } }),
+      { http: 404, body: {} },
+      'foreign_refusal',
+    ],
+    ['a path too much', answersLookups, refusal(404, 'not_found'), 'not_found'],
+  ])('fails where not the API answers: %s', async (_what, lookups, catalogue, outcome) => {
+    const { api, place } = await apiFor();
+    Object.assign(api, { lookups, catalogue });
+    const { code, of } = await doctor(place);
+    expect(code).toBe(8);
+    expect(of('key:main')).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining(outcome),
+      next: expect.stringContaining('does a path such as /v1 lack'),
+    });
+  });
+
+  it('needs no catalogue where a lookup has found an order', async () => {
+    const { api, place } = await apiFor();
+    const worker = place.start();
+    place.drop(
+      'first.ndjson',
+      `${JSON.stringify({ ...JSON.parse(order(1)), lines: [{ ...JSON.parse(order(1)).lines[0], variant: 'card' }] })}\n`,
+    );
+    await worker.line(({ msg }) => msg.startsWith('lookups work'));
+    await worker.end('SIGTERM');
+    api.catalogue = refusal(404, 'not_found');
+    expect((await doctor(place)).of('key:main').status).toBe('pass');
+    expect(api.log.count(({ kind }) => kind === 'products')).toBe(0);
   });
 
   it('asks a running worker, which has the budget', async () => {

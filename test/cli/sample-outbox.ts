@@ -12,13 +12,13 @@ import { nowMs, type Installation } from './installation.ts';
 export const startMs = nowMs - 3_600_000;
 
 /** Opens the outbox of an installation for writing, as its worker would. */
-export function openOutbox(installation: Installation, sealKeys: readonly SealKey[] = []): Store {
+export function openOutbox(installation: Installation, sealKeys: readonly SealKey[] = [], upstream = 'sandbox'): Store {
   const { dataDir } = installation;
   return openStore({
     path: join(dataDir, 'order-sync.db'),
     init: 'if-missing',
     namespace: { instance: 'acme', prefix: 'os', secret: readReferenceSecret(join(dataDir, 'reference.secret'), true) },
-    upstream: 'sandbox',
+    upstream,
     sinks: [{ name: 'folder', sources: null }],
     sealKeys,
   });
@@ -46,8 +46,12 @@ export const line = (orderId: string, lineId: string, rest: Partial<AcceptableLi
  * Three orders. 1001 was bought, but its second line was rejected and its third not accepted. The outcome of 1002 is
  * unknown after a timeout. 1003 was never sent. A balance is paused.
  */
-export async function fillOutbox(installation: Installation, sealKeys: readonly SealKey[] = []): Promise<void> {
-  const store = openOutbox(installation, sealKeys);
+export async function fillOutbox(
+  installation: Installation,
+  sealKeys: readonly SealKey[] = [],
+  upstream?: string,
+): Promise<void> {
+  const store = openOutbox(installation, sealKeys, upstream);
   const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
   await store.intake.acceptBatch({
     nowMs: startMs,

@@ -151,20 +151,6 @@ describe('the client and the sandbox read the same specification', () => {
     });
   });
 
-  it('an eSIM is read by its ICCID only when the mapping names such a call', async () => {
-    const { client } = await start({}, { lookup: { get_sim: { path: '/esim/esims/{iccid}' } } });
-    const iccid = await esimOf(client);
-    expect(client.canLookUpEsim()).toBe(true);
-    expect(await client.lookUpEsim({ ...keyed, iccid })).toMatchObject({
-      kind: 'found',
-      answer: { units: [{ iccid, status: 'new' }] },
-    });
-    expect(await client.lookUpEsim({ ...keyed, iccid: '8900000000000000007' })).toMatchObject({ kind: 'absent' });
-    const silent = await start();
-    expect(silent.client.canLookUpEsim()).toBe(false);
-    expect(await silent.client.lookUpEsim({ ...keyed, iccid })).toMatchObject({ kind: 'failed' });
-  });
-
   it.each([
     ['test-refunded', { row: 'accepted', answer: { statusClass: 'refunded' } }],
     ['test-delayed', { row: 'accepted', answer: { statusClass: 'pending', units: [] } }],

@@ -3,13 +3,17 @@ import type { Command } from 'commander';
 import { ClockFollower } from '../../app/clock-follower.ts';
 import { noticeOlderCopy } from '../../app/older-copy.ts';
 import { openOutbox } from '../../app/open-outbox.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config, LoadedConfig } from '../../config/config.ts';
+import { ConfigInvalidError } from '../../config/config-issue.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { ContinuousClock } from '../../ops/system-clock.ts';
+import { upstreamOf } from '../../store/sqlite/inspect.ts';
+import { issueAt, refuseOtherUpstream } from '../checked-config.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
-import { cliActor } from '../worker-client.ts';
+import { checkAddress, keyFindings } from '../doctor-checks.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
 
 const lookedUpFirst = 'orders that are here, and those that come in within 7 days, are looked up before they are sent';
 
@@ -18,8 +22,12 @@ export function addInit(program: Command, context: CliContext): void {
     .command('init')
     .option('--after-loss', 'the outbox was lost or restored: look up what may have been bought before sending it');
   addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean }) => {
-    const { config } = await configFrom(options);
+    const loaded = await configFrom(options);
+    const { config } = loaded;
     const hadDatabase = existsSync(config.databasePath);
+    const { environment, upstream } = config.wholesale;
+    if (hadDatabase) refuseOtherUpstream(loaded);
+    const isBound = hadDatabase && upstreamOf(config.databasePath, upstream).upstream === upstream;
     for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
 
     const hadSecret = existsSync(config.reference.secretFile);
@@ -34,7 +42,20 @@ export function addInit(program: Command, context: CliContext): void {
         `Keep a copy of ${config.reference.secretFile} outside this machine: with it, orders that are redelivered after a lost disk are not bought twice.\n`,
       );
     }
+    if (environment === 'production' && !isBound) await requireApi(loaded, context);
   });
+}
+
+/** Asks the API before a database has orders of it: until then the address may be corrected. */
+async function requireApi(loaded: LoadedConfig, context: CliContext): Promise<void> {
+  const { config, file } = loaded;
+  const keys = config.wholesale.keys.slice(0, 1).map(({ name }) => name);
+  const asked = await sendCommand(config, { action: 'check_api', keys, withinMs: 10_000 }, 'api', context);
+  for (const { status, message, next } of keyFindings(asked)) {
+    const problem = `leads to no API that takes orders: ${message}; ${next}`;
+    if (next === checkAddress) throw new ConfigInvalidError(file, [issueAt(loaded, 'wholesale.base_url', problem)]);
+    if (status !== 'pass') context.stderr.write(`warning: ${message}; ${next}\n`);
+  }
 }
 
 /** Returns why the database that is there is an older copy; null if it is none. */

@@ -3,7 +3,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { checkFileSystem, openReadOnly, type Sqlite } from './database.ts';
 import { freeBytesOf } from './disk-errors.ts';
 import { wrongCounts } from './entry-counts.ts';
-import { readMeta } from './meta.ts';
+import { otherUpstream, readMeta } from './meta.ts';
 import { checkSchema, migrations, schemaVersion } from './schema.ts';
 
 /**
@@ -30,6 +30,7 @@ export function inspectDatabase(path: string, isQuick = false) {
         ...(checkSchema(database) === 'current' ? wrongCounts(database) : []),
       ],
       schemaVersion: schemaVersion(database),
+      isOlder: checkSchema(database) === 'older',
       /** The newest schema that this program knows. The next `run` brings an older database up to date. */
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
@@ -40,11 +41,15 @@ export function inspectDatabase(path: string, isQuick = false) {
   }
 }
 
-/** @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER */
-export function upstreamOf(path: string): string | null {
+/**
+ * The upstream that a database names, and whether it stays with it: see `otherUpstream`.
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
+ */
+export function upstreamOf(path: string, wanted: string): { upstream: string | null; isOther: boolean } {
   const database = openReadOnly(path);
   try {
-    return stampOf(database).upstream;
+    const { upstream } = stampOf(database);
+    return { upstream, isOther: upstream !== null && otherUpstream(database, wanted) !== null };
   } finally {
     database.close();
   }

@@ -24,13 +24,14 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
  */
 export function checkStamp(database: Sqlite, stamp: { upstream: string; namespace: ReferenceNamespace }): void {
   inTransaction(database, () => {
-    const upstream = stampOnce(database, 'upstream', stamp.upstream);
-    if (upstream !== stamp.upstream) {
-      const message = `This database belongs to the upstream ${upstream}, but the config names ${stamp.upstream}`;
+    const other = otherUpstream(database, stamp.upstream);
+    if (other !== null) {
+      const message = `The database has orders of the upstream ${other}, but wholesale.base_url leads to ${stamp.upstream}`;
       throw new OrderSyncError('UPSTREAM_MISMATCH', message, {
-        hint: 'give every upstream its own data_dir: orders of a sandbox and of a real account must never meet',
+        hint: 'correct wholesale.base_url; or give this upstream a data_dir of its own: orders of a sandbox and of a real account must never meet',
       });
     }
+    writeMeta(database, 'upstream', stamp.upstream);
     const namespace = namespaceFingerprint(stamp.namespace);
     if (stampOnce(database, 'namespace', namespace) !== namespace) {
       const message = 'The reference secret, instance or prefix is not the one this database was made with';
@@ -45,6 +46,24 @@ function stampOnce(database: Sqlite, name: string, value: string): string {
   const found = readMeta(database, name);
   if (found === undefined) writeMeta(database, name, value);
   return found ?? value;
+}
+
+const newestOrder = columnOf<[], number | null>('SELECT max(id) FROM requests');
+const mayHaveBought = columnOf<[], number>(
+  `SELECT EXISTS (SELECT 1 FROM attempts WHERE purpose = 'submit'
+     AND outcome IN ('accepted', 'answer_mismatch', 'unreadable_success'))`,
+);
+
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url);
+
+/**
+ * The other upstream that a database belongs to; null if it may be used with this one. While it has no orders, it may take
+ * another one; while nothing was accepted, another path of the same address: the first one was mistyped.
+ */
+export function otherUpstream(database: Sqlite, upstream: string): string | null {
+  const found = readMeta(database, 'upstream');
+  if (found === undefined || found === upstream || newestOrder(database).get() === null) return null;
+  return originOf(found) === originOf(upstream) && mayHaveBought(database).get() === 0 ? null : found;
 }
 
 const idName = 'database_id';

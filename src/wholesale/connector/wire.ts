@@ -81,18 +81,16 @@ const esimCancel = z
     }
   });
 
-const read = (placeholder: string) => z.strictObject({ path: pathTemplate(placeholder).includes(`{${placeholder}}`) });
+const read = z.strictObject({ path: pathTemplate('key').includes('{key}') });
 
 /** The fields of a found order that are compared with the purchase. */
 const comparedFields = ['product', 'quantity', 'days', 'currency', 'iccid'] as const;
 export type ComparedField = (typeof comparedFields)[number];
 
-/** How one order, or one eSIM, is read back; `off` where the API has no such call. */
+/** How one order is read back; `off` where the API has no such call. */
 const lookup = z.strictObject({
-  gift_card: z.union([z.literal('off'), read('key')]).default({ path: '/orders/{key}' }),
-  esim: z.union([z.literal('off'), read('key')]).default({ path: '/esim/orders/{key}' }),
-  /** The specification names no such call: it stays off until a config names its path. */
-  get_sim: z.union([z.literal('off'), read('iccid')]).default('off'),
+  gift_card: z.union([z.literal('off'), read]).default({ path: '/orders/{key}' }),
+  esim: z.union([z.literal('off'), read]).default({ path: '/esim/orders/{key}' }),
   /** Omit a field where the API uses its name for something else, for example for the currency of a gift card. */
   compare: z.array(z.enum(comparedFields)).default([...comparedFields]),
 });

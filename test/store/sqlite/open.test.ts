@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrations } from '../../../src/store/sqlite/schema.ts';
+import { line } from '../../support/outbox.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 
 let folder: string;
@@ -51,9 +52,22 @@ describe('opening the outbox', () => {
     await openStore(options).close();
   });
 
-  it('refuses another upstream, and another reference secret, than the database was made with', async () => {
+  it('refuses another upstream once it has orders, and always another reference secret', async () => {
+    await openStore({ ...options, upstream: 'sandbox' }).close();
+    const store = openStore(options);
+    await store.beginIncarnation({ bootId: null, version: '0', nowMs: 1 });
+    await store.intake.acceptBatch({ nowMs: 1, fileId: null, lines: [line({})], rejections: [] });
+    await store.close();
+    for (const upstream of ['sandbox', 'https://wholesale.example:444', 'http://wholesale.example'])
+      expect(() => openStore({ ...options, upstream })).toThrow(expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }));
+    // Nothing was accepted yet, so its path may have been mistyped.
+    await openStore({ ...options, upstream: 'https://wholesale.example/v1' }).close();
     await openStore(options).close();
-    expect(() => openStore({ ...options, upstream: 'sandbox' })).toThrow(
+    const database = new SqliteDatabase(options.path);
+    database.exec(`INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms, closed_at_ms, sent, outcome)
+      VALUES (1, 1, 'submit', 'main', (SELECT max(id) FROM incarnations), 1, 1, 1, 'accepted')`);
+    database.close();
+    expect(() => openStore({ ...options, upstream: 'https://wholesale.example/v1' })).toThrow(
       expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }),
     );
     const namespace = { ...options.namespace, secret: Buffer.alloc(32, 8) };

@@ -13,7 +13,6 @@ const otherWire = wireSchema.parse({
   lookup: {
     gift_card: { path: '/orders?ref={key}' },
     esim: { path: '/esim/orders/by-reference/{key}' },
-    get_sim: { path: '/esim/sim/{iccid}' },
   },
   answer: {
     envelopes: ['purchase', '$'],
@@ -63,7 +62,6 @@ async function otherApi() {
         goods: [{ sim: iccid, host: 'h.example', token: 'T', life: 'fresh' }],
       },
     },
-    [`GET /esim/sim/${iccid}`]: { sim: iccid, life: 'installed', host: 'h.example', token: 'T' },
     'POST /products': { rows: [{ sku: 'steam-10', tariff: { USD: 945 } }] },
     'GET /esim/places': { rows: ['france', 'spain'] },
     'GET /esim/bundles?place=france': { rows: [{ bundle: 'fr-1gb', tariff: { EUR: 450 } }] },
@@ -124,10 +122,6 @@ it('a mapping alone is enough for an API that differs in everything that the spe
   });
   expect(await client.lookUp({ keyValue, family: 'esim', key: 'os-x', expectReference: 'os-x' })).toMatchObject({
     kind: 'absent',
-  });
-  expect(await client.lookUpEsim({ keyValue, iccid })).toMatchObject({
-    kind: 'found',
-    answer: { units: [{ status: 'installed' }] },
   });
   expect(await client.products().read({ keyValue })).toMatchObject({
     items: [{ variant: 'steam-10', currencies: ['USD'] }],

@@ -10,7 +10,6 @@ describe('the wire mapping', () => {
     expect(readWire(undefined).lookup).toEqual({
       gift_card: { path: '/orders/{key}' },
       esim: { path: '/esim/orders/{key}' },
-      get_sim: 'off',
       compare: ['product', 'quantity', 'days', 'currency', 'iccid'],
     });
     expect(readWire(undefined).catalogue.paging.mode).toBe('off');

@@ -29,10 +29,10 @@ const mebibyte = 1024 * 1024;
 /** With less a busy worker soon stops. */
 const tightFreeBytes = 1024 * mebibyte;
 
-type Found = Omit<Finding, 'check'>;
+export type Found = Omit<Finding, 'check'>;
 
 export const pass = (message: string): Found => ({ status: 'pass', message, next: null });
-const warn = (message: string, next: string): Found => ({ status: 'warn', message, next });
+export const warn = (message: string, next: string): Found => ({ status: 'warn', message, next });
 const fail = (message: string, next: string | null): Found => ({ status: 'fail', message, next });
 
 /** Runs one check. An error is its finding, with its hint as the next step. */

@@ -10,6 +10,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { page, refusal, type Answer } from '../support/fake-api/answers.ts';
 import { answersLookups, FakeApi, type LookupAnswer } from '../support/fake-api/fake-api.ts';
 import { Installation, order, type InstallationOptions } from '../support/worker-process.ts';
+import { send, StubWooCommerce, woo } from '../storefronts/read-back/stub-shop.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
 import { runHere } from './installation.ts';
 
@@ -217,6 +218,34 @@ describe('order-sync doctor', () => {
     );
     trust('key.pem', good.key);
     expect((await doctor(place)).of('config').message).toContain('must name a file with certificates in PEM');
+  });
+
+  it('says what the key of a shop may do, and how its orders come', async () => {
+    const stub = await new StubWooCommerce().open();
+    const { place } = await apiFor();
+    const rest = { url: stub.url, consumer_key: woo.key, consumer_secret: woo.secret };
+    const skus = join(place.folder, 'skus.yaml');
+    writeFileSync(skus, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n');
+    const shop = { shop: 'main', secrets: [{ value: 'a-webhook-secret-of-the-shop' }], sku_map: skus, rest };
+    place.configure((config) => {
+      config.intake.webhook = { listen: '127.0.0.1:0', woocommerce: [{ ...shop, write_back: {} }] };
+    });
+    const found = async () => (await doctor(place)).of('shop:main');
+    expect(await found()).toMatchObject({
+      status: 'pass',
+      message: expect.stringMatching(/read and write; no webhook/),
+    });
+    const webhook = { id: 7, topic: 'order.updated', delivery_url: 'https://x.example/webhooks/woocommerce/main' };
+    stub.webhooks.push({ ...webhook, status: 'active' });
+    expect(await found()).toMatchObject({ status: 'pass', message: expect.stringContaining('7 (active)') });
+    Object.assign(stub.webhooks[0] ?? {}, { status: 'disabled' });
+    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
+    stub.permission = 'read';
+    expect(await found()).toMatchObject({ status: 'warn', next: expect.stringContaining('Read/Write') });
+    expect(stub.webhooks[0]?.status).toBe('disabled');
+    const location = `${stub.url}/wp-json/wc/v3/orders/`;
+    stub.misbehave = (_, response) => send(response, 301, '', { location, 'x-redirect-by': 'WordPress' });
+    expect(await found()).toMatchObject({ status: 'fail', message: expect.stringContaining('permalinks') });
   });
 
   it('says that nothing answers, and where to look', async () => {

@@ -19,6 +19,7 @@ import {
 } from '../doctor-checks.ts';
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
+import { shopFindings } from '../shop-checks.ts';
 import { loopbackAddress, sendCommand } from '../worker-client.ts';
 
 /** How long a slot of the request budget is waited for. */
@@ -67,7 +68,7 @@ async function examineInstallation(config: Config, context: CliContext): Promise
     await finding('database', () => checkDatabase(config)),
     ...(config.results.access.gid === null ? [] : [await finding('results', () => checkResults(config.results))]),
   ];
-  const ports = await portFindings(config);
+  const ports = [...(await shopFindings(config.intake.shops, context.clock)), ...(await portFindings(config))];
   // A call needs a slot of the budget, which is in the database: one of another version is not read.
   const isUsable = local.every(({ check, status }) => status === 'pass' || (status === 'warn' && check !== 'database'));
   return [...local, ...(isUsable ? await apiFindings(config, context) : [notAsked]), ...ports];

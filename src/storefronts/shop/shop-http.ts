@@ -226,7 +226,12 @@ export class ShopHttp {
   #failure(name: string, status: number, headers: PlainHeaders, bytes: Buffer): ShopApiError {
     const { clock, errorText, saysAbsent } = this.#options;
     if (status >= 300 && status < 400) {
-      const problem = `${status}, a redirect, which is not followed: set rest.url to the real address of the shop`;
+      // WordPress without permalinks sends every path of its REST API to the same path with a slash.
+      const isPlain = headers['x-redirect-by'] === 'WordPress' && headers['location']?.includes('/wp-json/') === true;
+      const next = isPlain
+        ? 'choose permalinks other than "Plain" in WordPress'
+        : 'set rest.url to the real address of the shop';
+      const problem = `${status}, a redirect, which is not followed: ${next}`;
       return new ShopApiError('unreadable', `${name}: ${problem}`);
     }
     const parsed = parseExactJson(bytes.toString('utf8', 0, 65_536));

@@ -68,7 +68,7 @@ export function buildStorefronts(
 
 /** Builds the reading of shops through their REST APIs. It reads nothing before its `start`. */
 export function buildReadBack(
-  deps: WorkerDeps,
+  deps: WorkerDeps & Partial<Pick<PartDeps, 'metrics'>>,
   store: Store,
   current: CurrentStorefronts,
   connections: ShopConnections,
@@ -84,7 +84,8 @@ export function buildReadBack(
     assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
     return handler;
   };
-  return new ReadBack({ shops, store: store.storefronts, clock, logger, connections, handlerOf });
+  const onFound = (source: string): void => deps.metrics?.events.orderReadBack(source);
+  return new ReadBack({ shops, store: store.storefronts, clock, logger, connections, handlerOf, onFound });
 }
 
 /** Which orders of shops are read again before they are bought. `onDelayed`: an entry of the source waits for that. */

@@ -5,8 +5,9 @@ import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from
 import type { Clock } from '../core/clock.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { setLogLevel } from '../ops/logger.ts';
+import { writeBackName } from '../storefronts/write-back.ts';
 import { buildStorefronts } from './build-intake.ts';
-import { resultSinks } from './open-outbox.ts';
+import { resultSinks, writtenShops } from './open-outbox.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
 /** Null when the configuration cannot be read again. `onUse` is called when the new one takes effect. */
@@ -46,6 +47,7 @@ function prepareConfig(
     const givenUp = await store.results.useSinks(resultSinks(next), clock.wallMs());
     if (givenUp > 0) logger.warn({ given_up: givenUp }, 'gave up deliveries to a sink that is no longer configured');
     const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
+    const before = current.config.intake.shops.map(({ rest }) => JSON.stringify(rest));
     // From here to the dispatcher there is no wait and no failure, so every call sees the whole change.
     current.config = next;
     const names = keys.map((key) => key.name);
@@ -59,6 +61,10 @@ function prepareConfig(
     setLogLevel(logger, next.log.level);
     await dispatcher.reload(next.submit);
     await readBack.flagStranded();
+    // Another key may write what the shop has refused.
+    for (const shop of writtenShops(next.intake.shops).filter(({ rest }) => !before.includes(JSON.stringify(rest))))
+      await store.results.resumeSink({ sink: writeBackName(shop), nowMs: clock.wallMs(), wasOutage: true });
+    notify();
   };
 }
 

@@ -251,7 +251,12 @@ async function startAdminServer(
   current: CurrentConfig,
 ): Promise<{ readonly admin: Admin; readonly reloader: ConfigReloader | null }> {
   const { store, readBack } = parts;
-  const readBackCheck: HealthCheck = { name: 'read_back', readiness: false, check: () => readBack.health() };
+  const readBackCheck: HealthCheck = {
+    name: 'read_back',
+    readiness: false,
+    check: () => readBack.health(),
+    details: () => readBack.details(),
+  };
   const checks: HealthCheck[] = [];
   const showReadBack = ({ intake }: PartDeps['config']): void => {
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);

@@ -30,6 +30,7 @@ const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
 
 const counters = {
   lines_accepted: ['Order lines that were accepted for the first time, by source.', 'source'],
+  orders_read_back: ['Orders with lines to buy that read-back brought and no webhook, by source.', 'source'],
   order_files: ['Order files that were read to their end, by outcome.', 'outcome'],
   attempts: [
     'Calls to the API that were made for an entry, by outcome and by the code of the API.',
@@ -81,6 +82,10 @@ export class EventMetrics {
       this.#count('lines_accepted', { source: oneOf(this.#sources(), source) }, added);
   }
 
+  orderReadBack(source: string): void {
+    this.#count('orders_read_back', { source: oneOf(this.#sources(), source) });
+  }
+
   fileEnded(outcome: (typeof fileOutcomes)[number]): void {
     this.#count('order_files', { outcome });
   }
@@ -111,7 +116,10 @@ export class EventMetrics {
   }
 
   #startAtZero(): void {
-    for (const source of [...this.#sources(), other]) this.#count('lines_accepted', { source }, 0);
+    for (const source of [...this.#sources(), other]) {
+      this.#count('lines_accepted', { source }, 0);
+      this.#count('orders_read_back', { source }, 0);
+    }
     for (const outcome of fileOutcomes) this.#count('order_files', { outcome }, 0);
     for (const operation of operations)
       for (const purpose of purposes) {

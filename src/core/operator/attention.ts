@@ -90,6 +90,9 @@ export const attentionReasons = {
   )`compare both contents in ${'show'}, then end it with ${'ack'}`,
   sku_unknown: line`correct the SKU map and order it with ${'remap'}, or end it with ${'ack'}`,
   changed_in_shop: line`look at the order in the shop and decide what becomes of it, then end it with ${'ack'}`,
+  webhook_off: holding(
+    'nothing: its orders come minutes later, by read-back',
+  )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
   waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;

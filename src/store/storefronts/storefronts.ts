@@ -32,6 +32,21 @@ const lowerWatermark = statementOf<{ source: string; presentMs: number; nowMs: n
    WHERE source = :source AND modified_ms > :presentMs`,
 );
 
+const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId: string; refundCount: number }>(
+  `SELECT o.order_id AS orderId, o.refund_count AS refundCount FROM storefront_orders o
+   WHERE o.source = :source AND o.modified_ms > :sinceMs AND o.state NOT IN ('closed', 'deleted')
+     AND EXISTS (SELECT 1 FROM requests r WHERE r.source = o.source AND r.order_id = o.order_id)
+   ORDER BY o.modified_ms DESC LIMIT 2000`,
+);
+type WebhookFlag = { source: string; rule: string | null; nowMs: number };
+const endWebhookFlag = statementOf<WebhookFlag, never>(
+  "DELETE FROM rejections WHERE source = :source AND order_id IS NULL AND code = 'webhook_off' AND rule IS NOT :rule",
+);
+const setWebhookFlag = statementOf<WebhookFlag, never>(
+  `INSERT INTO rejections (source, code, rule, created_at_ms) SELECT :source, 'webhook_off', :rule, :nowMs
+   WHERE NOT EXISTS (SELECT 1 FROM rejections WHERE source = :source AND order_id IS NULL AND code = 'webhook_off')`,
+);
+
 /** Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again under another source. */
 const forgottenAfterMs = 400 * 86_400_000;
 
@@ -70,6 +85,15 @@ export class Storefronts extends OutboxSteps {
   readonly endRechecksOfOthers = this.step(({ database }, shops: { sources: readonly string[]; nowMs: number }) =>
     endRechecksOfOthers(database, shops),
   );
+  /** The newest orders that were taken in and are not closed, with how many refunds they had. */
+  readonly recentOrders = this.step(({ database }, ask: { source: string; sinceMs: number }) =>
+    selectRecent(database).all(ask),
+  );
+  /** Flags that a shop has switched off its webhook, until `rule` is null. */
+  readonly flagWebhook = this.step(({ database }, flag: WebhookFlag): void => {
+    endWebhookFlag(database).run(flag);
+    if (flag.rule !== null) setWebhookFlag(database).run(flag);
+  });
   readonly watermark = this.first(selectWatermark);
   /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
   readonly advanceWatermark = this.write(advanceWatermark);

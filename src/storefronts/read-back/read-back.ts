@@ -9,6 +9,7 @@ import { type ConnectedShop, connectionKey, isConnected, type ShopConnections } 
 import type { ShopHandler } from '../storefront-intake.ts';
 import { type ReadBackReport, ShopReader } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
+import { ShopUpkeep } from './shop-upkeep.ts';
 
 interface ReadBackDeps {
   readonly shops: readonly Shop[];
@@ -17,6 +18,8 @@ interface ReadBackDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connections: ShopConnections;
+  /** Read-back brought an order of this source that no webhook had brought. */
+  readonly onFound?: (source: string) => void;
 }
 
 type ShopName = Pick<Shop, 'platform' | 'shop'>;
@@ -100,6 +103,13 @@ export class ReadBack {
     return this.#loops.some(({ health }) => health === 'warn') ? 'warn' : 'pass';
   }
 
+  /** Why the health is `warn`, where that can be said; null: the log says it. */
+  details(): Readonly<Record<string, string>> | null {
+    const reason = this.#loops.find(({ upkeep }) => upkeep.problem !== null)?.upkeep.problem ?? null;
+    const next = 'switch it on in the shop, or give the key the right to write';
+    return reason === null ? null : { reason: `${reason}: its orders come minutes later, by read-back`, next };
+  }
+
   /**
    * Runs now, one shop after the other, and waits for the end.
    * @param filter.shop only shops of this name; null: all
@@ -133,6 +143,7 @@ class ShopLoop {
   readonly shop: ConnectedShop;
   readonly reader: ShopReader;
   readonly rechecks: ShopRechecks;
+  readonly upkeep: ShopUpkeep;
   readonly loop: Loop;
   readonly #connection: ReturnType<ShopConnections['connect']>;
   #schedule: Schedule | null = null;
@@ -144,19 +155,23 @@ class ShopLoop {
     this.shop = shop;
     this.#connection = deps.connections.connect(shop);
     const round = async (signal: AbortSignal): Promise<number> => {
-      await this.run(null);
+      const { accepted, error } = await this.run(null);
+      if (error === null) await this.upkeep.run(signal, accepted > 0);
       await clock.sleep(idleAfterRunMs, signal);
       return maxIdleMs;
     };
     this.loop = new Loop({ clock, round });
     const logger = deps.logger.child({ platform: shop.platform, shop: shop.shop });
-    const parts = { shop, api: this.#connection.api, store, clock, logger, handler: () => deps.handlerOf(shop) };
-    this.reader = new ShopReader(parts);
+    const { onFound } = deps;
+    const handler = () => deps.handlerOf(shop);
+    const parts = { shop, api: this.#connection.api, store, clock, logger, handler };
+    this.reader = new ShopReader({ ...parts, ...(onFound && { onFound: () => onFound(shop.source) }) });
+    this.upkeep = new ShopUpkeep(parts);
     this.rechecks = new ShopRechecks({ ...parts, watermark: this.reader.watermark });
   }
 
   get health(): 'pass' | 'warn' {
-    return this.reader.health === 'warn' ? 'warn' : this.rechecks.health;
+    return this.reader.health === 'warn' || this.upkeep.problem !== null ? 'warn' : this.rechecks.health;
   }
 
   start(): void {

@@ -11,6 +11,8 @@ export interface ShopReaderDeps extends WatermarkDeps {
   readonly api: ShopApi;
   /** Takes in the orders that were read: by the settings in use, which a reload may change. */
   readonly handler: () => ShopHandler;
+  /** An order was found that no webhook had brought. */
+  readonly onFound?: () => void;
 }
 
 /** So many failed runs in a row make the health check warn. Refused keys do so at once. */
@@ -169,6 +171,7 @@ export class ShopReader {
     const result = await handler().takeRead(listed.value, 'not_read', { api, signal });
     const final = result.kind === 'needs_refunds' ? await this.#takeWithRefunds(listed, signal) : result;
     if (final.kind === 'taken') {
+      if (final.taken.accepted > 0) this.#deps.onFound?.();
       for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += final.taken[key];
     } else if (final.kind === 'unreadable') {
       counts.unreadable += 1;

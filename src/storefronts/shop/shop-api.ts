@@ -13,7 +13,21 @@ export interface ShopApi {
   order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
   /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */
   ownSkus?(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
+  /** Absent: the platform repeats failed webhooks, and tells what is deleted. */
+  readonly checks?: ShopChecks;
   close(): Promise<void>;
+}
+
+/** What is asked of a shop beside its orders. */
+export interface ShopChecks {
+  /** The webhooks about orders whose address ends with this path. */
+  webhooksTo(path: string, signal: AbortSignal): Promise<readonly { readonly id: string; readonly status: string }[]>;
+  /** Returns whether the webhook is active now. */
+  switchOn(id: string, signal: AbortSignal): Promise<boolean>;
+  /** How many refunds each of these orders has, at most 100; without those that the shop does not list. */
+  refundCounts(orderIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  /** Whether the key may write. Changes nothing. */
+  mayWrite(signal: AbortSignal): Promise<boolean>;
 }
 
 export interface ReadOrder {

@@ -1,7 +1,7 @@
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { idOf, isObject, listOf } from '../shop/payload-values.ts';
-import type { ListedOrder, OrderList, OrderPage, ReadOrder, ShopApi } from '../shop/shop-api.ts';
+import type { ListedOrder, OrderList, OrderPage, ReadOrder, ShopApi, ShopChecks } from '../shop/shop-api.ts';
 import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
 import { type ShopCall, ShopHttp } from '../shop/shop-http.ts';
@@ -20,6 +20,7 @@ const maxRestarts = 5;
 export class WooCommerceApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: WooCommerceRest;
+  readonly checks: ShopChecks = this;
 
   constructor(rest: WooCommerceRest, context: ApiContext) {
     const secrets = [rest.consumerKey, rest.consumerSecret];
@@ -72,6 +73,37 @@ export class WooCommerceApi implements ShopApi {
       // A key that may not read products: nothing is proven.
       if (error instanceof ShopApiError && ['unauthorized', 'refused'].includes(error.kind)) return [];
       throw error;
+    }
+  }
+
+  async webhooksTo(path: string, signal: AbortSignal): ReturnType<ShopChecks['webhooksTo']> {
+    const { items } = await this.#get(`${basePath}/webhooks`, { per_page: '100' }, signal);
+    const ofOrders = items.filter(isObject).filter(({ topic, delivery_url: url }) => {
+      return String(topic).startsWith('order.') && String(url).replace(/\/$/, '').endsWith(path);
+    });
+    return ofOrders.map(({ id, status }) => ({ id: String(id), status: String(status) }));
+  }
+
+  async switchOn(id: string, signal: AbortSignal): Promise<boolean> {
+    const body = JSON.stringify({ status: 'active' });
+    const value = await this.#call('PUT', `${basePath}/webhooks/${id}`, { body, signal });
+    return isObject(value) && value['status'] === 'active';
+  }
+
+  async refundCounts(orderIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    const query = { include: orderIds.join(','), per_page: '100', _fields: 'id,refunds' };
+    const { items } = await this.#get(ordersPath, query, signal);
+    return new Map(items.filter(isObject).map(({ id, refunds }) => [String(id), listOf(refunds)?.length ?? 0]));
+  }
+
+  async mayWrite(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#call('PUT', `${ordersPath}/0`, { body: '{}', signal });
+      return true;
+    } catch (error) {
+      // There is no order 0, so a key that may write is told that.
+      if (!(error instanceof ShopApiError) || !['unauthorized', 'refused', 'absent'].includes(error.kind)) throw error;
+      return error.kind !== 'unauthorized';
     }
   }
 

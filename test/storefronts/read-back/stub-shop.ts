@@ -123,6 +123,9 @@ export class StubWooCommerce extends StubShop {
   showsTotal = true;
   /** By its SKU the type of a product; variations without a SKU are not found by that of their product. */
   readonly products = new Map<string, 'simple' | 'variable' | 'variation'>();
+  readonly webhooks: { id: number; topic: string; status: string; delivery_url: string }[] = [];
+  /** The permission of the key for all but orders. */
+  permission: 'read' | 'read_write' = 'read_write';
   readonly #keys = new WooCommerceKeys(woo);
 
   protected answer(call: ShopCallSeen, response: ServerResponse): void {
@@ -133,6 +136,13 @@ export class StubWooCommerce extends StubShop {
       const code = isAsked ? 'woocommerce_rest_authentication_error' : 'woocommerce_rest_cannot_view';
       return void send(response, 401, { code, message, data: { status: 401 } });
     }
+    if (method === 'PUT' && this.permission === 'read') {
+      const refused = 'The API key provided does not have write permissions.';
+      return void send(response, 401, { code: 'woocommerce_rest_authentication_error', message: refused });
+    }
+    if (url.pathname === '/wp-json/wc/v3/webhooks') return this.#list(call, response, this.webhooks);
+    const webhook = this.webhooks.find(({ id }) => url.pathname === `/wp-json/wc/v3/webhooks/${id}`);
+    if (webhook !== undefined) return void send(response, 200, Object.assign(webhook, JSON.parse(call.body)));
     const [, refundsOf] = /^\/wp-json\/wc\/v3\/orders\/(\d+)\/refunds$/.exec(url.pathname) ?? [];
     if (refundsOf !== undefined) {
       // It lists by the parent, whatever that is: an unknown order has no refunds.
@@ -143,7 +153,9 @@ export class StubWooCommerce extends StubShop {
       const order = this.orders.find(({ id }) => id === one);
       if (order !== undefined) return void send(response, 200, withNumericIds(this.shown(order)));
       const code = 'woocommerce_rest_shop_order_invalid_id';
-      return void send(response, 404, { code, message: 'Invalid ID.', data: { status: 404 } });
+      // A write of an order that is not there is refused with 400, a read with 404.
+      const status = method === 'PUT' ? 400 : 404;
+      return void send(response, status, { code, message: 'Invalid ID.', data: { status } });
     }
     if (url.pathname === '/wp-json/wc/v3/products') {
       const skus = url.searchParams.get('sku')?.split(',') ?? [];
@@ -159,7 +171,9 @@ export class StubWooCommerce extends StubShop {
     }
     const gmt = url.searchParams.get('dates_are_gmt') === 'true';
     const after = this.#wordPressTime(url.searchParams.get('modified_after') ?? '1970-01-01T00:00:00');
+    const included = url.searchParams.get('include')?.split(',');
     const found = this.sorted()
+      .filter(({ id, body }) => included?.includes(id) !== false && body['status'] !== 'trash')
       .filter(({ modifiedMs }) => secondsOf(modifiedMs + (gmt ? 0 : this.zoneMs)) > after)
       .map((order) => this.shown(order));
     this.#list(call, response, url.searchParams.get('orderby') === 'modified' ? found : found.toReversed());

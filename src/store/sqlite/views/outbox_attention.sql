@@ -140,6 +140,7 @@ UNION ALL
 SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'refused_line' END,
        CASE WHEN j.code = 'conflict' THEN 'other_content'
             WHEN j.file_id IS NOT NULL OR j.line_number IS NOT NULL THEN 'line_refused'
+            WHEN j.code = 'webhook_off' THEN 'webhook_off'
             WHEN j.code = 'unknown_sku' THEN 'sku_unknown' ELSE 'changed_in_shop' END AS reason,
        'line:' || j.id, NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code, j.rule,
        strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch'), NULL,

@@ -1,0 +1,88 @@
+import { messageOf } from '../../core/message-text.ts';
+import { type ShopChecks, ShopApiError } from '../shop/shop-api.ts';
+import type { ShopReaderDeps } from './shop-reader.ts';
+
+const everyMs = 3_600_000;
+/** Orders that the shop changed last within this time are looked for. */
+const recentMs = 3 * 86_400_000;
+const ordersPerCall = 100;
+/** A shop that lists few of its orders is not asked for each of them. */
+const mostReads = 50;
+
+/**
+ * What no webhook tells: that the shop has switched its webhooks off, which it does after some failed deliveries and for good, and
+ * that recent orders or refunds of them were deleted.
+ */
+export class ShopUpkeep {
+  readonly #deps: ShopReaderDeps;
+  #dueMono = Number.NEGATIVE_INFINITY;
+  #problem: string | null = null;
+
+  constructor(deps: ShopReaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why orders come late; null: nothing is known that delays them. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Checks once an hour; the webhooks also while one is off, and after an order whose webhook was lost. Never throws. */
+  async run(signal: AbortSignal, wasWebhookLost: boolean): Promise<void> {
+    const { api, clock, logger } = this.#deps;
+    const isDue = clock.monoMs() >= this.#dueMono;
+    if (api.checks === undefined || !(isDue || wasWebhookLost || this.#problem !== null)) return;
+    if (isDue) this.#dueMono = clock.monoMs() + everyMs;
+    try {
+      await this.#switchOn(api.checks, signal);
+      if (isDue) await this.#readMissing(api.checks, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ message: messageOf(error) }, 'the webhooks or recent orders of the shop could not be checked');
+    }
+  }
+
+  async #switchOn(checks: ShopChecks, signal: AbortSignal): Promise<void> {
+    const { shop, store, clock, logger } = this.#deps;
+    const off: string[] = [];
+    for (const { id, status } of await checks.webhooksTo(`/webhooks/${shop.platform}/${shop.shop}`, signal)) {
+      if (status !== 'disabled') continue;
+      if (await isSwitchedOn(checks, id, signal))
+        logger.warn({ webhook: id }, 'the shop had switched off a webhook after failed deliveries: it is on again');
+      else off.push(id);
+    }
+    const problem = `the shop ${shop.shop} has switched off its webhook ${off.join(', ')} after failed deliveries`;
+    this.#problem = off.length === 0 ? null : problem;
+    await store.flagWebhook({ source: shop.source, rule: this.#problem, nowMs: clock.wallMs() });
+  }
+
+  async #readMissing(checks: ShopChecks, signal: AbortSignal): Promise<void> {
+    const { shop, api, store, clock, handler } = this.#deps;
+    const orders = await store.recentOrders({ source: shop.source, sinceMs: clock.wallMs() - recentMs });
+    let reads = 0;
+    for (let at = 0; at < orders.length; at += ordersPerCall) {
+      const asked = orders.slice(at, at + ordersPerCall);
+      const refunds = await checks.refundCounts(
+        asked.map(({ orderId }) => orderId),
+        signal,
+      );
+      const changed = asked.filter(({ orderId, refundCount }) => refunds.get(orderId) !== refundCount);
+      for (const { orderId } of changed.slice(0, mostReads - reads)) {
+        reads += 1;
+        const read = await api.order(orderId, signal);
+        if (read === null) await handler().takeDeleted(orderId);
+        else await handler().takeRead(read.value, read.refunds, { api, signal });
+      }
+    }
+  }
+}
+
+/** False: the key may only read. */
+async function isSwitchedOn(checks: ShopChecks, id: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return await checks.switchOn(id, signal);
+  } catch (error) {
+    if (error instanceof ShopApiError && ['unauthorized', 'refused'].includes(error.kind)) return false;
+    throw error;
+  }
+}

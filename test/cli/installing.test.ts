@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultKey, FakeApi } from '../support/fake-api/fake-api.ts';
+import { migrations } from '../../src/store/sqlite/schema.ts';
 import { installation, knownInstallation, nowMs, sandboxConfig } from './installation.ts';
 import { fillOutbox, line as acceptedLine, openOutbox } from './sample-outbox.ts';
 
@@ -386,8 +387,9 @@ describe('order-sync db check', () => {
     const outbox = knownInstallation();
     await openOutbox(outbox).close();
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
-    database.exec("INSERT INTO schema_files SELECT '0002_later.sql', sha256 FROM schema_files LIMIT 1");
-    database.pragma('user_version = 2');
+    const later = migrations().length + 1;
+    database.exec(`INSERT INTO schema_files SELECT '000${later}_later.sql', sha256 FROM schema_files LIMIT 1`);
+    database.pragma(`user_version = ${later}`);
     database.close();
     for (const command of [['db', 'check'], ['orders', 'list'], ['init'], ['health'], ['reload']]) {
       expect((await outbox.run(...command)).code).toBe(7);

@@ -86,7 +86,7 @@ describe.skipIf(browserPath === undefined)('deciding in a browser (needs /usr/bi
       await page.locator('[name="token"]').fill(token);
       await page.locator('button[type="submit"]').click();
 
-      await decide('Pause buying', { reason });
+      await decide('Pause buying', { scope: 'account', reason });
       expect(await text('main')).toContain(`manual: ${reason}`);
       await decide('Resume', { reason });
       expect(await text('main')).not.toContain(`manual: ${reason}`);

@@ -42,7 +42,7 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
     options.page(context, title, html`${main}<p><a href="${returnTo}">Back to the page</a></p>`, returnTo);
   routes.post('/actions', requireOperator, async (context) => {
     const { visitor } = context.var;
-    const fields = fieldsOf(await context.req.parseBody());
+    const fields = fieldsOf(await context.req.parseBody({ all: true }));
     const returnTo = ownPath(fields.get('return_to'));
     const form: FormContext = { visitor, returnTo };
     try {
@@ -97,9 +97,11 @@ function performOnce() {
 
 function fieldsOf(body: Readonly<Record<string, unknown>>): FormFields {
   return new Map(
-    Object.entries(body).flatMap(([name, value]): [string, string][] =>
-      typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
-    ),
+    Object.entries(body).flatMap(([name, value]): [string, string][] => {
+      // Check boxes of one name: those that are set.
+      const text = Array.isArray(value) ? value.join(',') : value;
+      return typeof text === 'string' && text.trim() !== '' ? [[name, text.trim()]] : [];
+    }),
   );
 }
 

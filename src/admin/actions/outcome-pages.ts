@@ -19,11 +19,12 @@ const titles = { retry: 'Retry', hold: 'Hold', release: 'Release', cancel: 'Canc
 export function bulkPreview(order: BulkAction, which: BulkFilter, preview: BulkPreview, context: FormContext): Html {
   const { matched, references } = preview;
   if (matched === 0) return html`<p>No entry fits any more.</p>`;
-  const { state = '', source = '', code = '', product = '', untilMs } = which;
+  const { state = '', source = '', code = '', product = '', orders = [], untilMs } = which;
+  const filter = { state, source, code, product, orders: orders.join(',') };
   const form = {
     title: `${titles[order]} ${Math.min(matched, mostInRun)} entries`,
     what: 'Each of them is judged again when it is its turn, and has its own row in the audit log.',
-    fields: { action: 'bulk', order, state, source, code, product, seen_ms: String(untilMs), confirmed: 'yes' },
+    fields: { action: 'bulk', order, ...filter, seen_ms: String(untilMs), confirmed: 'yes' },
   };
   return html`<p>${matched} entries fit: ${countsText(statesOf(preview))}.</p>
 ${matched > mostInRun ? html`<p class="warning">One run takes ${mostInRun} of them. Repeat it for the others.</p>` : null}

@@ -77,10 +77,18 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
   if (action === 'bulk') {
     const order = bulkActions.find((it) => it === fields.get('order'));
     const state = entryStates.find((it) => it === fields.get('state'));
-    if (order === undefined || [state, source, code, product].every((it) => it === undefined)) {
-      throw invalid('names no action for many entries');
+    const orders = fields.get('orders')?.split(',').map(Number);
+    if (order === undefined || [state, source, code, product, orders].every((it) => it === undefined)) {
+      throw invalid('names no action for many entries, or no order was chosen');
     }
-    return { kind: 'bulk', order, which: { state, source, code, product, untilMs: seenMs }, actor, isConfirmed };
+    if (orders?.every(Number.isSafeInteger) === false) throw invalid('names an order that is none');
+    return {
+      kind: 'bulk',
+      order,
+      which: { state, source, code, product, orders, untilMs: seenMs },
+      actor,
+      isConfirmed,
+    };
   }
   const content = contents.get(action);
   if (content === undefined) throw invalid('names no action');

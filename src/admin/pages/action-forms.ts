@@ -165,16 +165,15 @@ function groupActions(group: AttentionGroup, source = ''): readonly OfferedActio
   return [{ title: `${order === 'retry' ? 'Retry' : 'Release'} all ${count}`, what: preview, fields, isPreview: true }];
 }
 
-const pauseAction: OfferedAction = {
-  title: 'Pause buying',
-  what: 'Nothing new is bought for the scope until somebody resumes it. Orders still come in and wait, and calls that are under way end. While the account is paused, nothing is looked up either.',
-  fields: { action: 'pause' },
-  inputs: textInput(
-    'scope',
-    'Scope: account (everything), key:NAME, balance:USD, family:gift_card, family:esim, variant:ID or plan:ID',
-    'account',
-  ),
-};
+function pauseAction(scopes: readonly string[]): OfferedAction {
+  return {
+    title: 'Pause buying',
+    what: 'Nothing new is bought for the scope until somebody resumes it. Orders still come in and wait, and calls that are under way end. While the account is paused, nothing is looked up either.',
+    fields: { action: 'pause' },
+    inputs: html`<label>Scope: account is everything; choose one, or type variant:ID or plan:ID<br><input name="scope" list="scopes" maxlength="200" required autocomplete="off"></label>
+<datalist id="scopes">${scopes.map((scope) => html`<option value="${scope}">`)}</datalist>`,
+  };
+}
 
 const resumeAction = (scope: string): OfferedAction => ({
   title: 'Resume',
@@ -187,6 +186,17 @@ function attentionActions({ id, kind, scope, canAcknowledge }: Attention): reado
   if (canAcknowledge) return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
   // A sink is resumed by its next delivery, not by a person.
   return kind === 'pause' && scope !== null && id === `pause:${scope}` ? [resumeAction(scope)] : [];
+}
+
+/** The form of a list with check boxes, and what may be done with those that are set. */
+function selectionForm(list: Html, { visitor, returnTo }: FormContext): Html {
+  const id = randomBytes(12).toString('base64url');
+  const hidden = { csrf: visitor.csrf ?? '', return_to: returnTo, form: id, action: 'bulk' };
+  return html`<form method="post" action="/actions">
+${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${list}
+<p class="selection">${choiceInput('order', 'With the chosen orders', bulkActions, (action) => (action === 'retry' ? 'retry now' : action))} <button type="submit">Look first</button></p>
+</form>`;
 }
 
 /** Each is closed until somebody opens it. They work without JavaScript. */
@@ -205,10 +215,13 @@ export const actionForms = {
   attentionGroup: (group: AttentionGroup, source: string | undefined, context: FormContext) =>
     forms(groupActions(group, source), context),
   attentionList: (filter: URLSearchParams, context: FormContext) => forms(attentionListActions(filter), context),
+  /** The list as it is for a visitor who may only look. */
+  selection: (list: Html, context: FormContext) => (mayDecide(context) ? selectionForm(list, context) : list),
   /** For the orders that a list shows, all pages of it. */
   orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
-  queue: (context: FormContext) => forms([pauseAction], context),
+  /** @param scopes that are suggested */
+  queue: (scopes: readonly string[], context: FormContext) => forms([pauseAction(scopes)], context),
   delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) => {
     const what = `${sink} gets the same result once more. Nothing is bought.`;
     const fields = { action: 'rewrite_results', sink, source, order_id: orderId };

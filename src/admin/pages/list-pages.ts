@@ -9,13 +9,14 @@ import { pausedSinks } from './paused-sections.ts';
 const shownRows = 40;
 const dayMs = 86_400_000;
 
-/** Who decided what, and why; the last decision first. */
+/** What people decided, and why; the last decision first. What the worker and shops did is shown where it is asked for. */
 export function auditPage({ read, clock }: PageSources, url: URL): Html {
   const [actor, action, subject, day] = ['actor', 'action', 'subject', 'day'].map((name) => asked(url, name));
+  const byPeople = asked(url, 'who') !== 'all' && actor === undefined && action === undefined;
   const dayStartMs = Date.parse(`${day}T00:00:00Z`);
   const period = Number.isNaN(dayStartMs) ? {} : { sinceMs: dayStartMs, untilMs: dayStartMs + dayMs };
   const place = { limit: shownRows, after: asked(url, 'after') };
-  const { rows, next } = read.auditLog({ actor, action, subject, ...period }, place);
+  const { rows, next } = read.auditLog({ actor, byPeople, action, subject, ...period }, place);
   const cells = rows.map((row) => [
     timeText(row.at, clock.wallMs()),
     row.actor,
@@ -25,6 +26,7 @@ export function auditPage({ read, clock }: PageSources, url: URL): Html {
     Object.keys(row.detail).length === 0 ? null : longText(JSON.stringify(row.detail), 60),
   ]);
   return html`${filterForm(url, {
+    who: ['Decided by', ['', 'people'], ['all', 'people, the worker and shops']],
     actor: 'Who',
     action: 'What, for example hold',
     subject: 'Subject: a reference, shop/order, a scope',

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { entryStates } from '../../core/entry/states.ts';
 import type { OrderSummary } from '../../store/read/list-orders.ts';
 import { actionForms } from './action-forms.ts';
-import type { FormContext, PageSources } from './page-sources.ts';
+import { mayDecide, type FormContext, type PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import {
   addressWith,
@@ -43,7 +43,7 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
   const last = found.length > shownOrders ? (shown.at(-1)?.id ?? null) : null;
   const counts = read.counts();
   const rows = shown.map((order) => [
-    orderLink(order.source, order.orderId),
+    html`${mayDecide(context) ? html`<input type="checkbox" name="orders" value="${order.id}" aria-label="Choose ${order.source}/${order.orderId}"> ` : null}${orderLink(order.source, order.orderId)}`,
     statesOf(order),
     longText(order.products.join(', '), 60),
     order.customer,
@@ -53,7 +53,7 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
   const facets = entryStates.filter((state) => counts[state] > 0);
   return html`${filterForm(url, {
     search: 'Search (id, number, SKU, e-mail, code or its end)',
-    source: 'Shop',
+    source: ['Shop', ['', 'every shop'], ...read.sources().map((source) => [source, source] as const)],
     state: ['With an entry that is', ['', 'in any state'], ...entryStates.map((state) => [state, state] as const)],
     attention: ['Attention', ['', 'all orders'], ['1', 'only those that need a person']],
   })}
@@ -62,7 +62,7 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
     const path = addressWith(url, { state: isChosen ? null : state, before: null });
     return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`;
   })}</ul>
-${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows)}
+${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : actionForms.selection(table('Orders, the newest first', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows), context)}
 ${paging(url, last, 'before')}
 ${actionForms.orderList(url.searchParams, context)}`;
 }

@@ -13,6 +13,7 @@ import { pausedScopes, pausedSinks } from './paused-sections.ts';
 
 const shownCauses = 10;
 const mostCounted = 10_000;
+const dayMs = 86_400_000;
 
 /** The answers to what a person asks first, then what needs one, what is paused, and the progress of the worker. */
 export function overviewPage(sources: PageSources, context: FormContext): Html {
@@ -33,7 +34,7 @@ ${firstAnswers(sources, groups, queue)}
 ${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}
 ${pausedSinks(sources)}
-${actionForms.queue(context)}
+${actionForms.queue(knownScopes(sources, queue), context)}
 ${foldedSection('queue', 'Sending', sending)}
 ${foldedSection('counts', 'Entries', entryCounts(sources))}
 ${spentSection(sources)}
@@ -61,6 +62,21 @@ ${answerCard('Buying', isStopped ? 'problem' : paused > 0 ? 'warning' : 'good', 
 ${answerCard('Spent today (UTC)', 'good', amounts.length === 0 ? html`<span class="number">0</span>` : html`${amounts}`, html`${orders} orders charged`)}
 ${answerCard('Open', 'good', html`<span class="number">${open}</span> entries, <a href="/deliveries">${dueDeliveries} results due</a>`, oldestOpenMs === null ? null : html`oldest ${timeText(oldestOpenMs, nowMs)}`)}
 </ul>`;
+}
+
+/** The scopes that are not products, for whoever wants to pause one. */
+function knownScopes({ read, clock }: PageSources, { keys }: QueueExplanation): readonly string[] {
+  const nowMs = clock.wallMs();
+  const balances = new Set(
+    read.spending({ fromMs: nowMs - 30 * dayMs, untilMs: nowMs }).map(({ currency }) => currency),
+  );
+  return [
+    'account',
+    'family:gift_card',
+    'family:esim',
+    ...[...balances].map((currency) => `balance:${currency}`),
+    ...keys.map(({ name }) => `key:${name}`),
+  ];
 }
 
 const answerCard = (title: string, meaning: string, answer: Html, more: Html | null): Html =>

@@ -38,6 +38,8 @@ const bulkFilterSchema = z.strictObject({
   code: z.string().min(1).max(128).optional(),
   /** A gift card variant or an eSIM plan. */
   product: z.string().min(1).max(128).optional(),
+  /** The entries of these orders, by the numbers that a list of orders has. */
+  orders: z.array(z.int()).max(mostInStep).readonly().optional(),
   /** Only entries that have not changed since this time, in ms: the person who chose the filter has not seen later changes. */
   untilMs: z.number(),
 });

@@ -18,6 +18,8 @@ export interface AuditEntry {
 /** Which rows of the audit log: those that fit everything that is given. */
 export interface AuditFilter {
   readonly actor?: string | undefined;
+  /** Only what people decided, not the worker or a shop. */
+  readonly byPeople?: boolean | undefined;
   readonly action?: string | undefined;
   readonly subject?: string | undefined;
   readonly sinceMs?: number | undefined;
@@ -25,7 +27,7 @@ export interface AuditFilter {
 }
 
 export function auditLogSql(
-  { actor, action, subject, sinceMs, untilMs }: AuditFilter,
+  { actor, byPeople, action, subject, sinceMs, untilMs }: AuditFilter,
   after: string | undefined,
 ): string {
   const where = whereOf([
@@ -33,6 +35,7 @@ export function auditLogSql(
     // A subject has the fewest rows, and an action has more than an actor: the plus keeps SQLite from using their index.
     actor !== undefined && `${subject === undefined ? '' : '+'}actor = :actor`,
     action !== undefined && `${subject === undefined && actor === undefined ? '' : '+'}action = :action`,
+    byPeople === true && "(+actor LIKE 'cli:%' OR +actor LIKE 'page:%')",
     sinceMs !== undefined && 'at_ms >= :sinceMs',
     untilMs !== undefined && 'at_ms < :untilMs',
     after !== undefined && '(at_ms, id) < (:afterMs, :afterId)',
@@ -45,7 +48,7 @@ export function readAuditLog(database: Sqlite, filter: AuditFilter, page: PageRe
   const [afterMs, afterId] = page.after === undefined ? [] : numbersOf(page.after, 2);
   const rows = database
     .prepare<[object], Omit<AuditEntry, 'detail'> & { detail: string }>(auditLogSql(filter, page.after))
-    .all({ ...filter, afterMs, afterId, limit: rowsToRead(page) })
+    .all({ ...filter, byPeople: undefined, afterMs, afterId, limit: rowsToRead(page) })
     .map((entry) => ({ ...entry, detail: recordFrom(entry.detail) }));
   return pageOf(rows, page, ({ at, id }) => [Date.parse(at), id]);
 }

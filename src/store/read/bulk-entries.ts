@@ -13,16 +13,21 @@ const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly Ent
     .filter((it) => it !== 'pending' || code === undefined);
 
 /** The state stands in the text: then SQLite uses the index of that state. */
-function whereIn(state: EntryState, { source, code, product }: BulkFilter): string {
+function whereIn(state: EntryState, { source, code, product, orders }: BulkFilter): string {
   return whereOf([
     (state === 'needs_review' || state === 'held') && "e.state IN ('needs_review', 'held')",
     `e.state = '${state}' AND e.updated_at_ms <= :untilMs`,
     // A lane begins with the source of its entries.
     source !== undefined && "e.lane >= :source || '|' AND e.lane < :source || '}'",
+    orders !== undefined &&
+      'e.line_id IN (SELECT l.id FROM json_each(:orders) o JOIN lines l ON l.request_id = o.value)',
     product !== undefined && '(e.variant = :product OR e.plan = :product)',
     code !== undefined && "CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
   ]);
 }
+
+/** The parameters of `whereIn`. */
+const valuesOf = ({ orders, ...filter }: BulkFilter) => ({ ...filter, orders: JSON.stringify(orders) });
 
 export type FoundEntries = ReturnType<typeof findForBulk>[number];
 
@@ -32,10 +37,10 @@ export function findForBulk(database: Sqlite, action: BulkAction, filter: BulkFi
   return statesOf(action, filter).flatMap((state) => {
     const where = whereIn(state, filter);
     const counted = `SELECT count(*) FROM (SELECT 1 FROM entries e ${where} LIMIT ${mostFound})`;
-    const count = database.prepare<[BulkFilter], number>(counted).pluck().get(filter) ?? 0;
+    const count = database.prepare<[object], number>(counted).pluck().get(valuesOf(filter)) ?? 0;
     if (count === 0) return [];
     const first = `SELECT e.reference FROM entries e ${where} LIMIT :limit`;
-    const values = { ...filter, limit: Math.max(0, left) };
+    const values = { ...valuesOf(filter), limit: Math.max(0, left) };
     const references = database.prepare<[typeof values], string>(first).pluck().all(values);
     left -= references.length;
     return [{ state, count, references }];
@@ -48,7 +53,7 @@ export function stillFitting(
   filter: BulkFilter,
   references: readonly string[],
 ): ReadonlySet<string> {
-  const values = { ...filter, references: JSON.stringify(references) };
+  const values = { ...valuesOf(filter), references: JSON.stringify(references) };
   const named = 'e.reference IN (SELECT value FROM json_each(:references))';
   const fitting = statesOf(action, filter).flatMap((state) =>
     database

@@ -10,6 +10,9 @@ export const everySource = `WITH RECURSIVE sources (source) AS (
 
 export const selectSources = columnOf<[], string>(`${everySource} SELECT source FROM sources WHERE source IS NOT NULL`);
 
+/** The shops whose orders came in, in order of their names. */
+export const readSources = (database: Sqlite): readonly string[] => selectSources(database).all();
+
 // How the indexes `entries_pending_age` and `entries_state_age` are used. The state stands in the text of a statement: for a
 // parameter, SQLite cannot know which of them has its entries.
 

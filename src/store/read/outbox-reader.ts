@@ -13,7 +13,7 @@ import { readAttention, readAttentionCounts, readAttentionGroups, readAttentionP
 import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
-import { readBacklog, readCounts } from './entries-by-source.ts';
+import { readBacklog, readCounts, readSources } from './entries-by-source.ts';
 import { readKeptAnswers, readLastAnswer } from './kept-answers.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
@@ -50,6 +50,7 @@ export class OutboxReader {
   readonly sinkPauses = this.#bind(readSinkPauses);
 
   readonly counts = this.#bind(readCounts);
+  readonly sources = this.#bind(readSources);
   readonly backlog = this.#bind(readBacklog);
   readonly pauses = this.#bind(readPauseEffects);
   readonly queuedEntry = this.#bind(readQueuedEntry);

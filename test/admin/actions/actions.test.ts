@@ -212,6 +212,24 @@ describe('an action for many', () => {
     expect(decisions(box, 'hold')[0]).toMatchObject({ actor: 'page:anna', reason });
   });
 
+  it('concerns the orders whose boxes were set, and no other', async () => {
+    const box = await openOutbox(3);
+    const browser = await signedIn(box);
+    const list = (await browser.get('/orders')).text;
+    const boxes = [...list.matchAll(/type="checkbox" name="orders" value="(\d+)"/g)].map(([, id]) => Number(id));
+    expect(boxes).toHaveLength(3);
+    const [first, , third] = boxes;
+    const csrf = /name="csrf" value="([^"]+)"/.exec(list)?.[1] ?? '';
+    const form = { csrf, return_to: '/orders', form: 'AAAAAAAAAAAAAAAA', action: 'bulk', order: 'hold' };
+    const preview = await browser.post({ ...form, orders: `${first},${third}` });
+    expect(preview.text).toContain('2 entries fit: 2 pending');
+    const done = await browser.post({ ...formsOf(preview.text)[0]?.fields, reason });
+    expect((await browser.get(done.headers['location'] ?? '')).text).toContain('Hold: 2 of 2 entries are done');
+    expect(statesOf(box).toSorted()).toEqual(['held', 'held', 'pending']);
+    expect((await browser.post(form)).status).toBe(422);
+    expect((await browser.post({ ...form, orders: '1,x' })).status).toBe(422);
+  });
+
   it('leaves what changed after the preview', async () => {
     const box = await openOutbox(2);
     const browser = await signedIn(box);
@@ -257,10 +275,11 @@ describe('a scope', () => {
     const box = await openOutbox();
     const browser = await signedIn(box);
     const pause = await browser.formNamed('/', 'Pause buying');
-    expect(pause['scope']).toBe('account');
+    expect((await browser.get('/')).text).toContain('<option value="account">');
+    expect((await browser.post({ ...pause, reason })).status).toBe(422);
     expect((await browser.post({ ...pause, scope: 'nonsense', reason })).status).toBe(422);
     expect((await browser.get('/')).text).not.toContain('Done:');
-    expect((await browser.post({ ...pause, reason })).status).toBe(303);
+    expect((await browser.post({ ...pause, scope: 'account', reason })).status).toBe(303);
     expect((await browser.get('/')).text).toContain('<p class="good" role="status">Done: account is paused.</p>');
     // Only the session that did it is told.
     expect((await browser.getAnew('/')).text).not.toContain('Done:');

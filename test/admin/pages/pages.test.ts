@@ -243,7 +243,8 @@ describe('the pages', () => {
     const { ask } = await startPages(local);
     expect((await ask('/deliveries')).text).toMatch(/shop1\/1001[\s\S]*folder/);
     expect((await ask('/deliveries?status=given_up')).text).toContain('No delivery was given up.');
-    expect((await ask('/audit')).text).toContain('balance:EUR');
+    expect((await ask('/audit')).text).not.toContain('balance:EUR');
+    expect((await ask('/audit?who=all')).text).toContain('balance:EUR');
     expect((await ask('/audit?actor=nobody')).text).toContain('No decision fits this filter.');
     const config = (await ask('/config?key=keys')).text;
     expect(config).toMatch(
@@ -279,7 +280,7 @@ describe('the pages', () => {
     const fill = async (place: Installation): Promise<void> => {
       const store = openOutbox(place);
       const reason = `${'long '.repeat(90)}END`;
-      await store.operator.pauseScope({ scope: 'account', actor: 'anna', reason, nowMs });
+      await store.operator.pauseScope({ scope: 'account', actor: 'cli:anna', reason, nowMs });
       await store.close();
     };
     const { ask } = await startPages({ ...local, fill });

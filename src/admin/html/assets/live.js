@@ -15,6 +15,13 @@ let attention = attentionText();
 let timer;
 
 showLocalTimes(document);
+document.addEventListener('keydown', (event) => {
+  if (event.key !== '/' || event.target.matches('input, select, textarea')) return;
+  event.preventDefault();
+  const field = document.querySelector('[name="search"]');
+  if (field === null) location.assign('/orders');
+  else field.focus();
+});
 if (main !== null) {
   document.querySelector('footer')?.append(refreshBar());
   choose(everyMs);

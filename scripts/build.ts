@@ -9,7 +9,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import http from 'node:http';
 import { dirname, join, relative, resolve } from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
+import { minifySync } from 'rolldown/utils';
 import { schemaTree } from '../src/config/schema-tree.ts';
+import { external } from './external.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const src = join(root, 'src');
@@ -22,9 +24,6 @@ const entries = {
   sandbox: join(src, 'sandbox/create-sandbox.ts'),
   wholesale: join(src, 'wholesale/client.ts'),
 };
-
-/** Packages with a binary cannot be bundled. */
-const external = ['better-sqlite3'];
 
 /** Replaces the place of a module by the one that it has in `src/`. */
 const placesOfModules: Plugin = {
@@ -80,16 +79,27 @@ export const { ${names.join(', ')} } = http;`;
   },
 };
 
+/** Makes files smaller that have code of packages, and next to none of ours, which keeps its lines for the traces of errors. */
+const packagesSmall: Plugin = {
+  name: 'packages-small',
+  renderChunk(code, { fileName, moduleIds }) {
+    const own = moduleIds.filter((id) => id.startsWith(src));
+    return own.length * 10 > moduleIds.length ? null : minifySync(fileName, code, { module: true }).code;
+  },
+};
+
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({
   input: entries,
-  external,
+  external: [...external],
   platform: 'node',
-  plugins: [placesOfModules, schemaAsData, httpWithoutGetters],
+  plugins: [placesOfModules, schemaAsData, httpWithoutGetters, packagesSmall],
 });
 const { output } = await bundle.write({
   dir: dist,
   format: 'esm',
+  // The licences are in a file of their own.
+  comments: { legal: false, jsdoc: false },
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
 });

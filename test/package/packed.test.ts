@@ -47,7 +47,7 @@ beforeAll(() => {
   place = mkdtempSync(join(tmpdir(), 'order-sync-package-'));
   for (const folder of ['node', 'app']) mkdirSync(join(place, folder));
   symlinkSync(process.execPath, join(place, 'node/node'));
-  succeeds('npm', ['pack', '--pack-destination', place], projectRoot);
+  succeeds('npm', ['run', 'package', '--', place], projectRoot);
   packed = join(place, readdirSync(place).find((name) => name.endsWith('.tgz')) ?? '');
   writeFileSync(join(place, 'app/package.json'), '{}');
   succeeds('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', packed], join(place, 'app'));
@@ -72,6 +72,19 @@ describe.skipIf(!asked)(
       expect(
         names.filter((name) => /(?<!\.d)\.ts$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(name)),
       ).toEqual([]);
+    });
+
+    it('brings only what the bundle does not have: at most 10 packages, and 6 MB beside SQLite', () => {
+      const { packages } = JSON.parse(readFileSync(join(app(), 'node_modules/.package-lock.json'), 'utf8'));
+      const { dependencies } = JSON.parse(readFileSync(own('package.json'), 'utf8'));
+      expect(Object.keys(dependencies)).toEqual(['better-sqlite3']);
+      expect(Object.keys(packages).length).toBeLessThanOrEqual(10);
+      expect(Number(succeeds('du', ['-sm', 'node_modules/order-sync'], app()).split('\t')[0])).toBeLessThanOrEqual(6);
+      // The manifest of the sources would bring all of theirs.
+      expect(run('npm', ['pack', '--dry-run'], projectRoot)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('npm run package'),
+      });
     });
 
     it('runs the demo, with results', () => {

@@ -67,6 +67,8 @@ type IncomingHeaders = Parameters<typeof plainHeaders>[0];
  *
  * undici calls `onRequestStart` right before it writes the head of the request to the socket, and only then. A call
  * that was not started therefore never left, and one that was started may have left.
+ *
+ * @internal
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly end: Promise<CallEnd>;

@@ -186,7 +186,15 @@ async function drain(folder: string, api: string, endpoint: (typeof endpoints)[n
 
 async function barePosts(callback: Sink, document: Parameters<Sink['deliver']>[0], drained: number): Promise<number> {
   const { signal } = new AbortController();
-  const parts = { sharesName: false, ordered: new Map(), boughtInPlaceOf: new Map(), signal, confirmed: null };
+  const ofShop = { notePosts: null, flags: [], deliveredAtMs: 0, keepNotePosts: async () => undefined };
+  const parts = {
+    sharesName: false,
+    ordered: new Map(),
+    boughtInPlaceOf: new Map(),
+    signal,
+    confirmed: null,
+    ...ofShop,
+  };
   let next = 0;
   const begun = performance.now();
   const one = async (): Promise<void> => {

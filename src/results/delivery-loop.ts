@@ -17,10 +17,11 @@ export interface Sink {
   readonly name: string;
   /**
    * Resolves when the sink has stored the result durably. The same result may be delivered again.
-   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the receiver
+   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the receiver; a `Postponed` when it
+   * shall be told later, and no call was made either
    * @throws an error that `failureOf` understands, where the sink can say more than a message about the failure
    */
-  deliver(document: ResultDocument, delivery: Delivery): Promise<void | 'no_call'>;
+  deliver(document: ResultDocument, delivery: Delivery): Promise<void | 'no_call' | Postponed>;
   /**
    * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
    * review. Without this method a delivery is retried forever, at least every five minutes.
@@ -31,13 +32,22 @@ export interface Sink {
   readonly stopGraceMs?: number;
 }
 
+/** The result is told after this time, in ms, unless it changes before. */
+export interface Postponed {
+  readonly waitMs: number;
+  readonly why: string;
+}
+
 /** One version of a result on its way to one sink. `confirmed` is the text that `confirm` kept for this order and sink. */
 export interface Delivery
-  extends Pick<DueDelivery, 'version' | 'sharesName' | 'ordered' | 'boughtInPlaceOf' | 'confirmed'> {
+  extends Pick<DueDelivery, 'version' | 'sharesName' | 'ordered' | 'boughtInPlaceOf' | 'confirmed'>,
+    Pick<DueDelivery, 'notePosts' | 'flags' | 'deliveredAtMs'> {
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
   /** Keeps what the receiver has confirmed, for the deliveries to come. */
   confirm(events: string): Promise<void>;
+  /** Keeps what was posted into the order of a shop, also when the result is asked for again. */
+  keepNotePosts(posts: string): Promise<void>;
 }
 
 export interface DeliveryDeps {
@@ -183,17 +193,20 @@ export class DeliveryLoop {
     const document = texts === null ? delivery.document : await texts(delivery.document, ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     let unconfirmed: { readonly error: unknown } | null = null;
-    const confirm = async (events: string): Promise<void> => {
+    const recorded = async (step: Promise<void>): Promise<void> => {
       try {
-        await store.results.confirmEvents({ requestId, sink: sink.name, events });
+        await step;
       } catch (error) {
         unconfirmed = { error };
         throw error;
       }
     };
-    let end: void | 'no_call';
+    const of = { requestId, sink: sink.name };
+    const confirm = async (events: string) => await recorded(store.results.confirmEvents({ ...of, events }));
+    const keepNotePosts = async (posts: string) => await recorded(store.results.keepNotePosts({ ...of, posts }));
+    let end: Awaited<ReturnType<Sink['deliver']>>;
     try {
-      end = await sink.deliver(document, { ...delivery, signal, confirm });
+      end = await sink.deliver(document, { ...delivery, signal, confirm, keepNotePosts });
     } catch (error) {
       // The outbox failed, not the receiver.
       if (unconfirmed !== null) throw error;
@@ -201,7 +214,11 @@ export class DeliveryLoop {
       if (!signal.aborted) await this.#failed(delivery, error, { isProbe, subject });
       return;
     }
-    await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
+    if (typeof end === 'object') {
+      const retryAtMs = clock.wallMs() + end.waitMs;
+      return await store.results.failDelivery({ ...of, version, error: end.why, retryAtMs, countsTry: false });
+    }
+    await store.results.closeDelivery({ ...of, version, nowMs: clock.wallMs() });
     if (end === 'no_call') return;
     logger.info({ ...subject, state: document.state }, 'result delivered');
     this.#deps.onDeliveryEnded?.(sink.name, 'delivered');
@@ -233,7 +250,8 @@ export class DeliveryLoop {
       logger.error({ ...line, tries: tries + 1 }, advice);
     } else {
       await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs, countsTry });
-      logger.error({ ...line, retry_in_ms: delayMs }, 'a result could not be delivered');
+      const text = countsTry ? 'a result could not be delivered' : 'a result is delivered later';
+      logger[countsTry ? 'error' : 'info']({ ...line, retry_in_ms: delayMs }, text);
     }
   }
 }

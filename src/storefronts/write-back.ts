@@ -8,8 +8,8 @@ import { platformOf } from './platforms.ts';
 import { type ReadOrder, ShopApiError } from './shop/shop-api.ts';
 import { isConnected, type ShopConnections } from './shop-connections.ts';
 import type { Shop } from './settings.ts';
-import { noteTimes, WriteBackError } from './shop/platform.ts';
-import { statementOf } from './shop/order-statement.ts';
+import { WriteBackError } from './shop/platform.ts';
+import { isMoving, type OrderStatement, statementOf } from './shop/order-statement.ts';
 import type { ShopOrder } from './shop/shop-order.ts';
 
 interface ShopWriteBackDeps {
@@ -22,10 +22,19 @@ interface ShopWriteBackDeps {
   readonly retryTimeScale: number;
 }
 
+interface ShopDelivery
+  extends Pick<DueDelivery, 'ordered' | 'boughtInPlaceOf' | 'flags' | 'deliveredAtMs' | 'notePosts'> {
+  readonly signal: AbortSignal;
+  keepNotePosts(posts: string): Promise<void>;
+}
+
 /** The delay after each failure, in seconds: after about three days the delivery is given up. */
 const retryDelaysS = [10, 30, 60, 120, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** The shop refuses the call itself: the same call is not worth days of tries. */
 const triesOfRefused = 5;
+
+/** Codes wait so long for the other lines of their order, after the last delivery: the customer gets one mail. */
+const mostOtherLinesMs = 600_000;
 
 /** The name under which deliveries to a shop are recorded. */
 export const writeBackName = ({ platform, shop }: Pick<Shop, 'platform' | 'shop'>): string => `${platform}:${shop}`;
@@ -35,12 +44,10 @@ export class ShopWriteBack {
   readonly name: string;
   readonly stopGraceMs = 2000;
   readonly #deps: ShopWriteBackDeps;
-  readonly #noteTimes: ReturnType<typeof noteTimes>;
 
   constructor(name: string, deps: ShopWriteBackDeps) {
     this.name = name;
     this.#deps = deps;
-    this.#noteTimes = noteTimes(deps.clock);
   }
 
   retryDelayMs(failures: number, error: unknown): number | null {
@@ -56,11 +63,15 @@ export class ShopWriteBack {
   /** Resolves when the order of the shop says what the result says. */
   async deliver(
     document: ResultDocument,
-    delivery: Pick<DueDelivery, 'ordered' | 'boughtInPlaceOf'> & { readonly signal: AbortSignal },
-  ): Promise<void | 'no_call'> {
-    const statement = statementOf(document, delivery.ordered, delivery.boughtInPlaceOf);
+    delivery: ShopDelivery,
+  ): Promise<void | 'no_call' | { readonly waitMs: number; readonly why: string }> {
+    const { flags, notePosts } = delivery;
+    const keepNotePosts = async (posts: string): Promise<void> => await delivery.keepNotePosts(posts);
+    const statement = statementOf(document, delivery.ordered, delivery.boughtInPlaceOf, flags);
     // Nothing to tell yet, so the shop is not asked.
-    if (statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
+    if (flags.length === 0 && statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
+    const waitMs = this.#otherLinesMs(statement, delivery.deliveredAtMs);
+    if (waitMs > 0) return { waitMs, why: 'what was delivered waits for the other lines, at most ten minutes' };
     const { connections, clock } = this.#deps;
     const shop = this.#deps.shop();
     if (shop === null || shop.writeBack === null || !isConnected(shop)) {
@@ -69,7 +80,7 @@ export class ShopWriteBack {
     const connection = connections.connect(shop);
     const { source, orderId } = statement;
     const logger = this.#deps.logger.child({ shop: this.name, source, order_id: orderId });
-    const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, noteTimes: this.#noteTimes };
+    const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, notePosts, keepNotePosts };
     const platform = platformOf(shop);
     const read = ({ value, refunds }: ReadOrder): ShopOrder => {
       const reading = platform.readOrder(value, shop, { isTest: false, topic: null, isListed: true, refunds });
@@ -89,5 +100,13 @@ export class ShopWriteBack {
     } finally {
       await connection.close();
     }
+  }
+
+  /** How long to wait for other lines, in ms; 0: there are none, or none is near. */
+  #otherLinesMs(statement: OrderStatement, deliveredAtMs: number): number {
+    if (!isMoving(statement) || statement.lines.every(({ stage }) => stage !== 'done')) return 0;
+    const passedMs = this.#deps.clock.wallMs() - deliveredAtMs;
+    // The clock may have been set back.
+    return passedMs < 0 ? 0 : Math.ceil(mostOtherLinesMs * this.#deps.retryTimeScale - passedMs);
   }
 }

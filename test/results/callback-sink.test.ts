@@ -42,6 +42,10 @@ const delivery = (version: number): Delivery => ({
   signal: new AbortController().signal,
   confirmed: null,
   confirm: async () => undefined,
+  notePosts: null,
+  flags: [],
+  deliveredAtMs: 0,
+  keepNotePosts: async () => undefined,
 });
 
 async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {

@@ -51,15 +51,20 @@ function readRejectedLines(
   database: Sqlite,
   { source, order_id: orderId }: { readonly source: string; readonly order_id: string },
   accepted: ReadonlySet<string>,
-): readonly ResultLine[] {
+): { readonly lines: readonly ResultLine[]; readonly flags: readonly ShopFlag[] } {
   const rows = selectOpen(database).all(source, orderId);
   const lines = newestOfEach(
     rows.filter((row) => !isFlagOfOrder(row) && (hasOwnId(row) ? !accepted.has(row.lineId) : true)),
   );
   // A flag on the order as a whole is no line of it. Where nothing of the order was accepted, it is the only reason there is.
-  const flags = lines.length === 0 && accepted.size === 0 ? rows.filter(isFlagOfOrder) : [];
-  return [...lines, ...flags].slice(0, shownLines).map(rejectedLine);
+  const alone = lines.length === 0 && accepted.size === 0 ? rows.filter(isFlagOfOrder) : [];
+  const ofShop = rows.filter((row) => row.fileId === null && (isFlagOfOrder(row) || accepted.has(row.lineId ?? '')));
+  const flags = accepted.size === 0 ? [] : ofShop.slice(0, shownLines).toReversed();
+  return { lines: [...lines, ...alone].slice(0, shownLines).map(rejectedLine), flags };
 }
+
+/** What is wrong with an accepted line, or with its order as a whole, since the shop changed it. */
+export type ShopFlag = Pick<RejectedRow, 'lineId' | 'code' | 'rule'>;
 
 /** A line of a shop's order whose id cannot be read is a line all the same. */
 const isFlagOfOrder = (row: RejectedRow): boolean =>
@@ -127,6 +132,7 @@ export interface LineEntryRow extends ReferencedPurchase {
   readonly error_code: string | null;
   readonly error_message: string | null;
   readonly review_reason: string | null;
+  readonly settled_at_ms: number | null;
 }
 
 const selectRequest = statementOf<[number], RequestRow>(
@@ -135,7 +141,7 @@ const selectRequest = statementOf<[number], RequestRow>(
 /** The columns of a line `l` and an entry `e` that a result shows. */
 export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference,
   ${purchaseColumnsOf('e')}, e.state, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
-  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason`;
+  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT ${lineEntryColumns}
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`);
@@ -200,7 +206,8 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
   const rows = selectEntries(database).all(requestId);
   const lines = Map.groupBy(rows, ({ line_id: lineId }) => lineId);
   const accepted = [...lines].map(([lineId, ofLine]) => acceptedLine(lineId, ofLine, units));
-  const all = [...accepted, ...readRejectedLines(database, request, new Set(lines.keys()))];
+  const rejected = readRejectedLines(database, request, new Set(lines.keys()));
+  const all = [...accepted, ...rejected.lines];
   const document: ResultDocument = {
     source: request.source,
     order_id: request.order_id,
@@ -221,7 +228,13 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
     const bought = boughtInPlaceOf(ofLine);
     return bought === null ? [] : [[lineId, bought]];
   });
-  return { version: request.version, document, ordered, boughtInPlaceOf: new Map(inPlaceOf) };
+  /** When something was delivered last; 0: never. */
+  const deliveredAtMs = Math.max(
+    0,
+    ...rows.map(({ state, settled_at_ms: atMs }) => (state === 'fulfilled' ? (atMs ?? 0) : 0)),
+  );
+  const more = { boughtInPlaceOf: new Map(inPlaceOf), flags: rejected.flags, deliveredAtMs };
+  return { version: request.version, document, ordered, ...more };
 }
 
 /** The sender would replace the codes that it has by none. */

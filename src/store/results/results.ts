@@ -17,6 +17,8 @@ export interface DueDelivery extends StoredResult {
   readonly tries: number;
   /** What `confirmEvents` has kept; null: nothing. */
   readonly confirmed: string | null;
+  /** What `keepNotePosts` has kept, also when the result is asked for again; null: nothing. */
+  readonly notePosts: string | null;
   /** Whether an earlier order has the same source and order id but for capital letters. */
   readonly sharesName: boolean;
 }
@@ -35,8 +37,9 @@ interface NewSinkPause extends Omit<SinkPause, 'sinceMs'> {
   readonly nowMs: number;
 }
 
-const selectDue = statementOf<[string, number, string, number], Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed'>>(
-  `SELECT request_id AS requestId, tries, confirmed_events AS confirmed FROM deliveries
+type DueRow = Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed' | 'notePosts'>;
+const selectDue = statementOf<[string, number, string, number], DueRow>(
+  `SELECT request_id AS requestId, tries, confirmed_events AS confirmed, note_posts AS notePosts FROM deliveries
    WHERE done_version < due_version AND sink = ? AND due_at_ms <= ?
      AND request_id NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at_ms LIMIT ?`,
 );
@@ -74,6 +77,9 @@ const giveUpRetired = statementOf<{ sinks: string; nowMs: number }, never>(
 const confirm = statementOf<Omit<Delivery, 'version'> & { events: string }, never>(
   `UPDATE deliveries SET confirmed_events = :events ${ofSink}
      AND coalesce(confirmed_events ->> 'replays', 0) = :events ->> 'replays'`,
+);
+const keepPosts = statementOf<Omit<Delivery, 'version'> & { posts: string }, never>(
+  `UPDATE deliveries SET note_posts = :posts ${ofSink}`,
 );
 const makeFailedDue = statementOf<{ sink: string; nowMs: number }, never>(
   `UPDATE deliveries SET due_at_ms = :nowMs
@@ -151,6 +157,9 @@ export class Results extends OutboxSteps {
 
   /** Keeps what a sink has confirmed about an order, unless a person asked for its results again meanwhile. */
   readonly confirmEvents = this.write(confirm);
+
+  /** Keeps what was posted into the order of a shop. */
+  readonly keepNotePosts = this.write(keepPosts);
 
   /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
   readonly giveUpDelivery = this.write(giveUp);

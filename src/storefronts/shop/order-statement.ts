@@ -16,6 +16,15 @@ export interface OrderStatement {
   /** Nothing of it is real: it was bought from the sandbox. */
   readonly isSandbox: boolean;
   readonly lines: readonly LineStatement[];
+  /** What the shop changed after the purchase, and needs review. */
+  readonly flags: readonly ShopFlag[];
+}
+
+export interface ShopFlag {
+  /** Null: the order as a whole. */
+  readonly lineId: string | null;
+  readonly code: string;
+  readonly rule: string;
 }
 
 export interface LineStatement {
@@ -44,6 +53,7 @@ export function statementOf(
   document: ResultDocument,
   ordered: OrderedEntries,
   earlierIds: ReadonlyMap<string, string>,
+  flags: readonly ShopFlag[] = [],
 ): OrderStatement {
   const delivered = new Map(deliveredLines(document, ordered).map((line) => [line.line_id, line]));
   const lines = new Map(document.lines.map((line) => [line.line_id, line]));
@@ -56,8 +66,12 @@ export function statementOf(
     return stateLine(lineId, { ...bought, entries }, delivered.get(bought.line_id) ?? null);
   });
   const { source, order_id: orderId, state, sandbox: isSandbox } = document;
-  return { source, orderId, state, isSandbox, lines: stated };
+  return { source, orderId, state, isSandbox, lines: stated, flags };
 }
+
+/** Whether something of it is still being bought. */
+export const isMoving = ({ lines }: OrderStatement): boolean =>
+  lines.some(({ stage, state }) => stage === 'open' && state !== 'cancelled');
 
 function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | null): readonly LineStatement[] {
   const { state, entries, error, extra = {} } = line;

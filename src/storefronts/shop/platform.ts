@@ -29,8 +29,9 @@ export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> 
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Needed where a second post of a note makes a second note. */
-  readonly noteTimes: ReturnType<typeof noteTimes>;
+  /** What the outbox knows of posted notes, and how it is told more: where a second post of a note makes a second note. */
+  readonly notePosts: string | null;
+  readonly keepNotePosts: (posts: string) => Promise<void>;
 }
 
 export interface ApiContext {
@@ -86,30 +87,6 @@ export interface WritePlan<Write> {
 /** A person may have put a paid order on hold: the customer gets nothing until it is released. */
 export const withheldUntilPaid = (status: string): string =>
   `the shop's order ${status}, so what was delivered is withheld: it is given when the order is paid again`;
-
-/** If one was forgotten, its wait begins again. */
-const mostNotes = 10_000;
-
-/**
- * For how long this process knows of a note that may have been posted, and that its order does not show. By the clock of the
- * process: the time of an announcement, which an earlier process wrote, would be wrong after the clock of the machine was set.
- * A note is named by its marker.
- */
-export function noteTimes(clock: Clock) {
-  const sinceMono = new Map<string, number>();
-  /** Its post begins now. */
-  const posted = (marker: string): void => {
-    const [oldest] = sinceMono.keys();
-    if (sinceMono.size >= mostNotes && oldest !== undefined) sinceMono.delete(oldest);
-    sinceMono.set(marker, clock.monoMs());
-  };
-  /** In ms; 0 when nothing was known of it until now. */
-  const knownForMs = (marker: string): number => {
-    if (!sinceMono.has(marker)) posted(marker);
-    return clock.monoMs() - (sinceMono.get(marker) ?? clock.monoMs());
-  };
-  return { posted, knownForMs };
-}
 
 /** The order as the shop shows it now. */
 export async function readOrder(

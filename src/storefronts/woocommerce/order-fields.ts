@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { messageText } from '../../core/message-text.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
 import { codesJson, type LineStatement, type OrderStatement, resultJson, unitFields } from '../shop/order-statement.ts';
 import { type Fields, isObject, listOf } from '../shop/payload-values.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
@@ -17,7 +18,16 @@ export interface OrderNow {
   readonly order: ShopOrder;
   readonly total: string;
   readonly fields: FieldValues;
-  readonly lines: ReadonlyMap<string, { readonly name: string; readonly fields: FieldValues }>;
+  readonly lines: ReadonlyMap<string, LineNow>;
+  /** How far the shop's time is ahead of UTC, in ms. */
+  readonly zoneMs: number;
+}
+
+interface LineNow {
+  readonly name: string;
+  readonly sku: string;
+  readonly quantity: string;
+  readonly fields: FieldValues;
 }
 
 /** The fields that write-back uses. The shop itself shows nobody the fields that begin with an underscore. */
@@ -33,9 +43,19 @@ export const fieldKeys = {
 export function orderNow(value: unknown, order: ShopOrder): OrderNow {
   const document = isObject(value) ? value : {};
   const items = (listOf(document['line_items']) ?? []).filter(isObject);
-  const lineOf = (item: Fields) => ({ name: textOf(item['name']), fields: valuesOf(item['meta_data']) });
+  const lineOf = (item: Fields): LineNow => {
+    const texts = { name: textOf(item['name']), sku: textOf(item['sku']), quantity: textOf(item['quantity']) };
+    return { ...texts, fields: valuesOf(item['meta_data']) };
+  };
   const lines = new Map(items.map((item) => [String(item['id']), lineOf(item)]));
-  return { order, total: textOf(document['total']), fields: valuesOf(document['meta_data']), lines };
+  const zoneMs = zoneOf(textOf(document['date_created']), textOf(document['date_created_gmt']));
+  return { order, total: textOf(document['total']), fields: valuesOf(document['meta_data']), lines, zoneMs };
+}
+
+/** Both times of an order have no zone: the first is in the zone of the shop. 0: they cannot be read. */
+function zoneOf(local: string, gmt: string): number {
+  const zoneMs = Date.parse(`${local}Z`) - Date.parse(`${gmt}Z`);
+  return Math.abs(zoneMs) <= 14 * 3_600_000 ? zoneMs : 0;
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -67,69 +87,96 @@ export const resultFields = (statement: OrderStatement): readonly OrderField[] =
 export const codesField = (given: readonly LineStatement[]): readonly OrderField[] =>
   given.length === 0 ? [] : [{ key: fieldKeys.codes, value: codesJson(given) }];
 
-export function lineFields(line: LineStatement, withCodes: boolean): readonly OrderField[] {
+export function lineFields(line: LineStatement, withCodes: boolean, now: OrderNow): readonly OrderField[] {
   const texts = line.units.map((unit) =>
-    unitFields(unit).map(({ label, value }) => (label === fieldKeys.lineCodes ? value : `${label}: ${value}`)),
+    shownFields(unit, now).map(({ label, value }) => (label === fieldKeys.lineCodes ? value : `${label}: ${value}`)),
   );
   const value = texts.map((fields) => fields.join(', ')).join('\n');
   const codes = withCodes && texts.length > 0 ? [{ key: fieldKeys.lineCodes, value }] : [];
   return [{ key: fieldKeys.state, value: line.state }, ...codes];
 }
 
+/** A time is shown as its day in the zone of the shop: customers in all languages read that. */
+function shownFields(unit: Unit, { zoneMs }: OrderNow): ReturnType<typeof unitFields> {
+  const endMs = /T/.test(unit.expires_at ?? '') ? Date.parse(unit.expires_at ?? '') : Number.NaN;
+  if (!Number.isFinite(endMs)) return unitFields(unit);
+  return unitFields({ ...unit, expires_at: new Date(endMs + zoneMs).toISOString().slice(0, 10) });
+}
+
 export interface OrderNote {
-  /** Stands in its text, and is the same whenever the same is said about the order. */
-  readonly marker: string;
+  /** Stand in its text. Each says one thing, and is the same whenever the same is said about the order. */
+  readonly markers: readonly string[];
   /** HTML, as WordPress shows it. */
   readonly text: string;
   readonly isForCustomer: boolean;
 }
 
-export const markerPattern = /\[order-sync:[0-9a-f]{16}\]/g;
 const mostLinesInNote = 50;
 
-/** Says to the people of the shop what was delivered and what needs review; null: neither. It has no codes. */
-export function privateNote(statement: OrderStatement): OrderNote | null {
-  const told = statement.lines.filter(({ stage }) => stage !== 'open');
-  if (told.length === 0) return null;
+/**
+ * Says to the people of the shop what was delivered and what needs review; null: neither. It has no codes.
+ * @param told the lines that the customer reads in a note
+ */
+export function privateNote(statement: OrderStatement, told: ReadonlySet<string>, now: OrderNow): OrderNote | null {
+  const lines = statement.lines.filter(({ stage, lineId }) => stage !== 'open' && !told.has(lineId));
+  const { source, orderId, flags, isSandbox } = statement;
+  if (lines.length + flags.length === 0) return null;
   // Not the message: each try of the same thing may word it differently.
-  const facts = told.map((line) => [line.lineId, line.state, line.references, line.problem?.code ?? null]);
-  const marker = markerOf('private', statement, facts);
-  const { source, orderId } = statement;
-  const lines = told.slice(0, mostLinesInNote).map(toldLine);
-  if (told.length > lines.length) lines.push(`and ${told.length - lines.length} more lines.`);
-  const head = `order-sync${statement.isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
-  const ending = `All of it: order-sync orders show ${orderId} --source ${escaped(source)} ${marker}`;
-  return { marker, text: [head, ...lines, ending].join('\n'), isForCustomer: false };
+  const facts = lines.map((line) => [line.lineId, line.state, line.references, line.problem?.code ?? null]);
+  const changes = flags.map(({ lineId, code, rule }) => [lineId, code, rule]);
+  const marker = markerOf('private', statement, [...facts, ...changes]);
+  const said = [
+    ...lines.map((line) => toldLine(line, now)),
+    ...flags.map(
+      ({ lineId, rule }) => `Changed in the shop: ${lineName(lineId, now)}: ${escaped(messageText(rule, 300))}.`,
+    ),
+  ];
+  const more = said.length - mostLinesInNote;
+  const head = `order-sync${isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
+  const command = `order-sync orders show ${orderId} --source ${source}`;
+  const ending = [...(more > 0 ? [`and ${more} more.`] : []), `All of it: ${shownValue(command)}${commentOf(marker)}`];
+  return {
+    markers: [marker],
+    text: [head, ...said.slice(0, mostLinesInNote), ...ending].join('\n'),
+    isForCustomer: false,
+  };
 }
 
-function toldLine({ lineId, sku, pieces, stage, state, references, problem }: LineStatement): string {
-  const name = `${sku === '' ? 'line' : escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
+function lineName(lineId: string | null, { lines }: OrderNow): string {
+  const shown = lineId === null ? undefined : lines.get(lineId);
+  if (shown === undefined) return lineId === null ? 'the order' : `line ${lineId}`;
+  const sku = shown.sku === '' ? '' : ` (${shown.sku})`;
+  return `${escaped(`${shown.name}${sku} × ${shown.quantity}`)} (line ${lineId})`;
+}
+
+function toldLine({ lineId, sku, pieces, stage, state, references, problem }: LineStatement, now: OrderNow): string {
+  // Of a line that was not accepted only the shop knows the name.
+  const name = sku === '' ? lineName(lineId, now) : `${escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
   const under = references.length === 0 ? '' : `, ordered as ${references.slice(0, 5).map(escaped).join(', ')}`;
   if (stage === 'done') return `Delivered: ${name}${under}.`;
   const why = problem === null ? '' : `: ${escaped(messageText(problem.message, 300))}`;
   return `Needs review: ${name}${under}, ${state}${why}.`;
 }
 
+/** Says that the customer was given the units of this line. */
+export function customerMarker(statement: OrderStatement, { lineId, units, toppedUp }: LineStatement): string {
+  return markerOf('customer', statement, [lineId, units.map((unit) => unitFields(unit)), toppedUp]);
+}
+
 /**
  * Gives the customer the units of these lines. Each value stands in a `code` element: elsewhere WordPress changes characters,
  * for example two hyphens into a dash.
- * @param names the names of the products, by the id of their lines
  */
-export function customerNote(
-  statement: OrderStatement,
-  given: readonly LineStatement[],
-  names: ReadonlyMap<string, string>,
-): OrderNote | null {
-  if (given.length === 0) return null;
-  const facts = given.map(({ lineId, units, toppedUp }) => [lineId, units.map((unit) => unitFields(unit)), toppedUp]);
-  const marker = markerOf('customer', statement, facts);
+export function customerNote(statement: OrderStatement, given: readonly LineStatement[], now: OrderNow): OrderNote {
+  const markers = given.map((line) => customerMarker(statement, line));
   const parts = given.map(({ lineId, sku, pieces, units, toppedUp }) => {
-    const title = `<strong>${escaped(names.get(lineId) ?? sku)} × ${pieces}</strong>`;
-    const rows = units.flatMap((unit) => unitFields(unit).map(({ label, value }) => `${label}: ${shownValue(value)}`));
+    const title = `<strong>${escaped(now.lines.get(lineId)?.name ?? sku)} × ${pieces}</strong>`;
+    const fields = units.flatMap((unit) => shownFields(unit, now));
+    const rows = fields.map(({ label, value }) => `${label}: ${shownValue(value)}`);
     return [title, ...rows, ...toppedUp.map((iccid) => `Topped up: ${shownValue(iccid)}`)].join('\n');
   });
   const head = statement.isSandbox ? ['This is a test: none of these can be used.'] : [];
-  return { marker, text: [...head, ...parts, marker].join('\n\n'), isForCustomer: true };
+  return { markers, text: [...head, ...parts].join('\n\n') + markers.map(commentOf).join(''), isForCustomer: true };
 }
 
 function shownValue(value: string): string {
@@ -137,29 +184,37 @@ function shownValue(value: string): string {
   return /^https?:\/\//.test(value) ? `<a href="${escaped(value)}">${code}</a>` : code;
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-}
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  // WordPress removes a backslash when it stores a note.
+  '\\': '&#92;',
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"\\]/g, (found) => entities[found] ?? found);
 
 function markerOf(kind: string, { orderId }: OrderStatement, facts: readonly unknown[]): string {
-  return `[order-sync:${hash('sha256', JSON.stringify([kind, orderId, facts]), 'hex').slice(0, 16)}]`;
+  return hash('sha256', JSON.stringify([kind, orderId, facts]), 'hex').slice(0, 16);
+}
+
+/** WordPress keeps it in notes and mails, and nobody sees it. */
+const commentOf = (marker: string): string => `<!--order-sync:${marker}-->`;
+
+export function markersIn(text: string): readonly string[] {
+  return [...text.matchAll(/<!--order-sync:([0-9a-f]{16})-->/g)].map(([, marker = '']) => marker);
 }
 
 /**
- * The notes that write-back was about to post, with the time: a field of the order has them before the first try. A note
- * cannot be posted so that a second try does nothing, and the answer of the first may be lost. So a note that was announced
- * is looked for before it is posted again, also by a worker whose disk was lost.
+ * The markers of the notes that were about to be posted: a field of the order has them before the first try. So a worker whose
+ * disk was lost looks for these notes before it posts them again.
  */
-export type AnnouncedNotes = ReadonlyMap<string, number>;
-
-export function readAnnouncedNotes(fields: FieldValues): AnnouncedNotes {
-  const entries = (fields.get(fieldKeys.notes) ?? []).flatMap((text) => text.split(' '));
-  const notes = entries.map((entry) => /^(\[order-sync:[0-9a-f]{16}\])@([^@]+)$/.exec(entry) ?? []);
-  const times = notes.map(([, marker = '', time = '']) => [marker, Date.parse(time)] as const);
-  return new Map(times.filter(([, ms]) => Number.isFinite(ms)));
+export function readAnnouncedNotes(fields: FieldValues): readonly string[] {
+  const texts = fields.get(fieldKeys.notes) ?? [];
+  return texts.flatMap((text) => text.split(' ')).filter((marker) => /^[0-9a-f]{16}$/.test(marker));
 }
 
-export function announcedNotesField(announced: AnnouncedNotes): OrderField {
-  const entries = [...announced].map(([marker, ms]) => `${marker}@${new Date(ms).toISOString()}`);
-  return { key: fieldKeys.notes, value: entries.join(' ') };
+export function announcedNotesField(markers: readonly string[]): OrderField {
+  return { key: fieldKeys.notes, value: [...new Set(markers)].join(' ') };
 }

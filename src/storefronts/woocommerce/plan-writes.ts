@@ -1,8 +1,9 @@
-import { givenLines, isWholeOrderGiven, type OrderStatement } from '../shop/order-statement.ts';
-import { WriteBackError, type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
-import type { AnnouncedNotes, OrderField, OrderNote, OrderNow } from './order-fields.ts';
-import { announcedNotesField, codesField, customerNote, lineFields, missingFields } from './order-fields.ts';
-import { privateNote, readAnnouncedNotes, resultFields } from './order-fields.ts';
+import { givenLines, isMoving, isWholeOrderGiven, type OrderStatement } from '../shop/order-statement.ts';
+import { type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
+import type { NotePosts } from './note-posts.ts';
+import type { OrderField, OrderNote, OrderNow } from './order-fields.ts';
+import { announcedNotesField, codesField, customerNote, customerMarker, lineFields } from './order-fields.ts';
+import { missingFields, privateNote, readAnnouncedNotes, resultFields } from './order-fields.ts';
 import type { WooCommerceWriteBack } from './settings.ts';
 
 export type OrderWrite =
@@ -10,48 +11,40 @@ export type OrderWrite =
       readonly kind: 'fields';
       readonly fields: readonly OrderField[];
       readonly lines: readonly { readonly lineId: string; readonly fields: readonly OrderField[] }[];
+      /** Notes that the order does not name yet. */
+      readonly announced: readonly OrderNote[];
     }
   | { readonly kind: 'note'; readonly note: OrderNote }
   | { readonly kind: 'status'; readonly status: 'completed' };
 
-/**
- * What one run of write-back knows of a note. `posted`: the order has it. `announced`: this run announced it, so no earlier
- * run can still be posting it. `lost`: an earlier run announced it, and it does not appear any more.
- */
-export type NoteState = 'posted' | 'announced' | 'lost';
+type KnownPosts = Pick<NotePosts, 'stateOf' | 'countPosted'>;
 
-interface KnownNotes {
-  /** By marker; nothing is known of the others. */
-  readonly states: ReadonlyMap<string, NoteState>;
-  readonly nowMs: number;
-}
-
-/** With so many notes something is wrong: the customer must not get a mail after the other. */
-const mostNotes = 20;
+/** With so many private notes something is wrong. */
+const mostPrivateNotes = 20;
+/** With so many mails the customer gets the next one when all lines are settled, with everything that is left. */
+const mostEarlyMails = 10;
 
 /**
  * The writes by which an order of WooCommerce comes to say what its result says. Pure. Nothing but our own fields and the
  * status is ever changed, and of an order that is closed nothing but a note for the people of the shop is written.
- * @throws WriteBackError final when the customer would get too many notes
  */
 export function planWrites(
   statement: OrderStatement,
   options: WooCommerceWriteBack,
   now: OrderNow,
-  known: KnownNotes,
+  posts: KnownPosts,
 ): WritePlan<OrderWrite> {
   const { order } = now;
   if (order.status === 'trash') return { writes: [], withheld: null };
   const given = givenLines(statement, order);
-  const names = new Map([...now.lines].map(([lineId, { name }]) => [lineId, name]));
-  const forCustomer = options.deliverCodes === 'note' ? customerNote(statement, given, names) : null;
-  const forShop = privateNote(statement);
-  const { announced, notes } = announce([forCustomer, forShop], readAnnouncedNotes(now.fields), known);
+  const notes = missingNotes(statement, options, now, posts);
+  const before = readAnnouncedNotes(now.fields);
+  const announced = notes.filter(({ markers }) => markers.some((marker) => !before.includes(marker)));
   const isClosed = order.state === 'closed';
   const ofOrder = [
     ...(isClosed ? [] : resultFields(statement)),
     ...(options.deliverCodes === 'meta' ? codesField(given) : []),
-    ...(announced.size === 0 ? [] : [announcedNotesField(announced)]),
+    ...(announced.length === 0 ? [] : [announcedNotesField([...before, ...announced.flatMap((note) => note.markers)])]),
   ];
   const fields = missingFields(ofOrder, now.fields);
   const lines = isClosed || !options.lineMeta ? [] : missingLineFields(statement, options, now);
@@ -59,7 +52,7 @@ export function planWrites(
   const noteWrites = (isForCustomer: boolean) =>
     notes.filter((note) => note.isForCustomer === isForCustomer).map((note) => ({ kind: 'note', note }) as const);
   const writes: readonly OrderWrite[] = [
-    ...(fields.length + lines.length === 0 ? [] : [{ kind: 'fields', fields, lines } as const]),
+    ...(fields.length + lines.length === 0 ? [] : [{ kind: 'fields', fields, lines, announced } as const]),
     ...noteWrites(true),
     ...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),
     ...noteWrites(false),
@@ -67,25 +60,22 @@ export function planWrites(
   return { writes, withheld: whyWithheld(statement, options, now) };
 }
 
-/** The notes that the order does not have, and what is announced with them. */
-function announce(
-  wanted: readonly (OrderNote | null)[],
-  before: AnnouncedNotes,
-  { states, nowMs }: KnownNotes,
-): { announced: AnnouncedNotes; notes: readonly OrderNote[] } {
-  const announced = new Map(before);
-  const notes: OrderNote[] = [];
-  for (const note of wanted) {
-    if (note === null || states.get(note.marker) === 'posted') continue;
-    if (!announced.has(note.marker) && announced.size >= mostNotes) {
-      if (!note.isForCustomer) continue;
-      const problem = `the order has ${announced.size} notes of order-sync already, so the customer is sent no other one`;
-      throw new WriteBackError('final', `${problem}: give the codes to the customer by hand`);
-    }
-    if (!announced.has(note.marker) || states.get(note.marker) === 'lost') announced.set(note.marker, nowMs);
-    notes.push(note);
-  }
-  return { announced, notes };
+/** The notes that were not posted yet. What the customer reads in a note needs no private one, which would repeat it. */
+function missingNotes(
+  statement: OrderStatement,
+  options: WooCommerceWriteBack,
+  now: OrderNow,
+  posts: KnownPosts,
+): readonly OrderNote[] {
+  const given = options.deliverCodes === 'note' ? givenLines(statement, now.order) : [];
+  // Each code is mailed once.
+  const left = given.filter((line) => posts.stateOf(customerMarker(statement, line)) !== 'posted');
+  const waits = isMoving(statement) && posts.countPosted(true) >= mostEarlyMails;
+  const forCustomer = left.length === 0 || waits ? [] : [customerNote(statement, left, now)];
+  const told = new Set(given.map(({ lineId }) => lineId));
+  const note = privateNote(statement, told, now);
+  const isMissing = note !== null && note.markers.some((marker) => posts.stateOf(marker) !== 'posted');
+  return [...forCustomer, ...(isMissing && posts.countPosted(false) < mostPrivateNotes ? [note] : [])];
 }
 
 function missingLineFields(statement: OrderStatement, options: WooCommerceWriteBack, now: OrderNow) {
@@ -93,7 +83,7 @@ function missingLineFields(statement: OrderStatement, options: WooCommerceWriteB
   return statement.lines.flatMap((line) => {
     const shown = now.lines.get(line.lineId);
     if (shown === undefined) return [];
-    const wanted = lineFields(line, options.deliverCodes === 'meta' && given.has(line));
+    const wanted = lineFields(line, options.deliverCodes === 'meta' && given.has(line), now);
     const fields = missingFields(wanted, shown.fields);
     return fields.length === 0 ? [] : [{ lineId: line.lineId, fields }];
   });

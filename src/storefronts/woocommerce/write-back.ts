@@ -2,94 +2,104 @@ import { isObject } from '../shop/payload-values.ts';
 import { readOrder, WriteBackError, type WriteBackParts } from '../shop/platform.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { OrderStatement } from '../shop/order-statement.ts';
-import {
-  fieldKeys,
-  markerPattern,
-  type OrderNote,
-  orderNow,
-  type OrderNow,
-  readAnnouncedNotes,
-} from './order-fields.ts';
-import { type NoteState, type OrderWrite, planWrites } from './plan-writes.ts';
+import { NotePosts } from './note-posts.ts';
+import { fieldKeys, markersIn, type OrderNote, orderNow, type OrderNow, readAnnouncedNotes } from './order-fields.ts';
+import { type OrderWrite, planWrites } from './plan-writes.ts';
 import type { WooCommerceApi } from './rest-client.ts';
 import type { WooCommerceShop } from './settings.ts';
 
 type Parts = WriteBackParts<WooCommerceShop, WooCommerceApi>;
 type FieldsWrite = Extract<OrderWrite, { kind: 'fields' }>;
 
-/** An order needs five; more mean that the shop does not keep what is written. */
+/** An order needs four; more mean that the shop does not keep what is written. */
 const mostSteps = 12;
 
 /**
- * A note of which this process has known for so many call deadlines does not appear any more: its post began within the first,
- * was given up within the second, and the shop had the third to finish it.
+ * A note whose post began before so many call deadlines, and that the order does not show, does not appear any more: the call
+ * was given up within the first, and the shop had two to finish it.
  */
 const deadlinesUntilLost = 3;
+/** Meanwhile it is looked for so often. */
+const looksUntilLost = 9;
+
+/** A person may have changed an order that was read longer ago, in ms: it is read again before it is completed. */
+const stateAgeMs = 10_000;
 
 const mayHaveActed: readonly ShopApiError['kind'][] = ['unreachable', 'unavailable', 'unreadable'];
 
 /**
  * Brings one order of WooCommerce to what its result says: reads it, makes the first missing write, and so on until none is
- * missing. So a run may be repeated at any time, also after a lost answer. A note takes two rounds: it is announced in a field
- * of the order, and then posted. One that an earlier run announced is looked for instead. If it is not there, it is waited for
- * until it cannot appear any more; then it counts as lost, and two more rounds announce and post it.
+ * missing. So a run may be repeated at any time, also after a lost answer. A note takes two rounds: a field of the order names
+ * it, for a worker whose disk was lost, and then it is posted. One whose post had begun, and whose end nobody knows, is looked
+ * for in the order until it cannot appear any more.
  */
 export class OrderWriter {
   readonly #statement: OrderStatement;
   readonly #parts: Parts;
+  readonly #posts: NotePosts;
   readonly #written: string[] = [];
-  readonly #notes = new Map<string, NoteState>();
-  /**
-   * The notes that the order had before this run. `none`: it had no field of ours, so no run before this one posted a note,
-   * unless another announced it meanwhile. Else it may also have notes that it does not announce any more.
-   */
-  #earlierNotes: 'none' | 'unread' | 'read' = 'none';
+  /** Notes that the shop refused in this run, by their first marker. */
+  readonly #refused = new Map<string | undefined, ShopApiError>();
   #refunds: readonly unknown[] = [];
+  #readMono = 0;
 
   constructor(statement: OrderStatement, parts: Parts) {
     this.#statement = statement;
     this.#parts = parts;
+    this.#posts = new NotePosts(parts.notePosts, { clock: parts.clock, keep: parts.keepNotePosts });
   }
 
   /** Returns what was written. @throws WriteBackError, ShopApiError */
   async run(): Promise<readonly string[]> {
-    const { options, clock } = this.#parts;
     let now = await this.#read();
-    if (Object.values(fieldKeys).some((key) => now.fields.has(key))) this.#earlierNotes = 'unread';
+    await this.#comparePosts(now);
     for (let step = 0; step < mostSteps; step += 1) {
-      const known = { states: this.#notes, nowMs: clock.wallMs() };
-      const { writes, withheld } = planWrites(this.#statement, options, now, known);
-      const [write] = writes;
+      const { writes, withheld } = planWrites(this.#statement, this.#parts.options, now, this.#posts);
+      const write = writes.find((one) => one.kind !== 'note' || !this.#refused.has(one.note.markers[0]));
       if (write !== undefined) {
         now = await this.#make(write, now);
         continue;
       }
+      for (const refusal of this.#refused.values()) throw refusal;
       if (withheld !== null) throw new WriteBackError('waits', withheld);
       return this.#written;
     }
     throw new WriteBackError('waits', `the order changed while it was written, ${mostSteps} times`);
   }
 
+  /** Finds out what became of posts whose end the outbox does not know, also of those that a lost outbox made. */
+  async #comparePosts(now: OrderNow): Promise<void> {
+    const announced = readAnnouncedNotes(now.fields);
+    const isKnown = announced.every((marker) => this.#posts.stateOf(marker) !== null);
+    // A write that the shop processed late may have removed what a lost outbox announced.
+    const isLost = this.#posts.isEmpty && Object.values(fieldKeys).some((key) => now.fields.has(key));
+    if (isKnown && !isLost && !this.#posts.isAnyOpen) return;
+    const { api, signal } = this.#parts;
+    const notes = (await api.notesOf(this.#statement.orderId, signal)).filter(isObject);
+    const shown = new Set(notes.flatMap((note) => markersIn(String(note['note']))));
+    await this.#posts.compare({ shown, announced }, this.#lostAfterMs);
+  }
+
   async #make(write: OrderWrite, now: OrderNow): Promise<OrderNow> {
     if (write.kind === 'note') return await this.#makeNote(write.note, now);
     if (write.kind === 'fields') return await this.#writeFields(write, now);
+    if (this.#parts.clock.monoMs() - this.#readMono > stateAgeMs) return await this.#read();
     this.#written.push(`status ${write.status}`);
     return await this.#update({ status: write.status });
   }
 
   async #writeFields(write: FieldsWrite, before: OrderNow): Promise<OrderNow> {
+    const isUnknown = (marker: string): boolean => this.#posts.stateOf(marker) === null;
+    // Before the call: else a run after a lost answer would take it for the announcement of another outbox.
+    for (const note of write.announced) if (note.markers.some(isUnknown)) await this.#posts.set(note, 'announced');
     const lines = write.lines.map(({ lineId, fields }) => ({ id: lineId, meta_data: fields }));
     const after = await this.#update({ meta_data: write.fields, ...(lines.length === 0 ? {} : { line_items: lines }) });
-    const announced = readAnnouncedNotes(before.fields);
-    for (const [marker, ms] of readAnnouncedNotes(after.fields)) {
-      if (this.#notes.get(marker) !== 'posted' && announced.get(marker) !== ms) this.#notes.set(marker, 'announced');
-    }
     this.#written.push(...write.fields.map(({ key }) => key), ...lines.map(({ id }) => `line ${id}`));
     this.#checkKept(write, before, after);
     return after;
   }
 
-  /** A plugin may drop or change fields. Without the announcement of a note, a lost answer could double it. */
+  /** A plugin may drop or change fields. Without the announcement of a note, a lost disk could double it. */
   #checkKept(write: FieldsWrite, before: OrderNow, after: OrderNow): void {
     const dropped = write.fields.find(({ key, value }) => after.fields.get(key)?.[0] !== value);
     if (dropped !== undefined) {
@@ -104,64 +114,52 @@ export class OrderWriter {
   }
 
   async #makeNote(note: OrderNote, now: OrderNow): Promise<OrderNow> {
-    const { api, clock, signal, noteTimes } = this.#parts;
-    // A write of an earlier run that the shop processed late may have removed an announcement, after its note was posted.
-    if (this.#notes.get(note.marker) !== 'announced' || this.#earlierNotes === 'unread') await this.#readNotes();
-    const state = this.#notes.get(note.marker);
-    if (state === 'posted') return now;
-    if (state !== 'announced') {
-      this.#waitUntilLost(note);
-      return now;
+    const { api, clock, signal } = this.#parts;
+    const isBegun = (): boolean => note.markers.some((marker) => this.#posts.stateOf(marker) === 'begun');
+    if (isBegun()) {
+      const waitMs = Math.max(1, this.#lostAfterMs - this.#posts.begunForMs(note.markers));
+      const problem = 'an earlier try may have posted a note that the order does not show yet';
+      throw new WriteBackError('settles', problem, Math.min(waitMs, this.#lostAfterMs / looksUntilLost));
     }
-    const once = { latestStartMono: clock.monoMs() + this.#deadlineMs };
-    noteTimes.posted(note.marker);
+    const begins = async (): Promise<void> => await this.#posts.set(note, 'begun');
+    const once = { latestStartMono: clock.monoMs() + this.#deadlineMs, begins };
     try {
       await api.addNote(this.#statement.orderId, { note: note.text, customer_note: note.isForCustomer }, once, signal);
     } catch (error) {
-      const mayBePosted = error instanceof ShopApiError && mayHaveActed.includes(error.kind);
-      if (!mayBePosted || signal.aborted) throw error;
-      const problem = `${error.message}; the note may be posted all the same`;
-      throw new WriteBackError('waits', problem, deadlinesUntilLost * this.#deadlineMs);
+      if (!(error instanceof ShopApiError) || error.kind === 'stopped') throw error;
+      if (isBegun() && mayHaveActed.includes(error.kind)) {
+        throw new WriteBackError('waits', `${error.message}; the note may be posted all the same`);
+      }
+      if (isBegun()) await this.#posts.set(note, 'announced');
+      if (error.kind !== 'refused') throw error;
+      // The order gets everything else.
+      this.#refused.set(note.markers[0], error);
+      return now;
     }
-    this.#notes.set(note.marker, 'posted');
+    await this.#posts.set(note, 'posted');
     this.#written.push(note.isForCustomer ? 'note to the customer' : 'note');
-    // The status may follow, and a person may have changed the order meanwhile.
-    return note.isForCustomer ? await this.#read() : now;
-  }
-
-  async #readNotes(): Promise<void> {
-    if (this.#earlierNotes === 'read') return;
-    const { api, signal } = this.#parts;
-    for (const note of await api.notesOf(this.#statement.orderId, signal)) {
-      const text = isObject(note) ? String(note['note']) : '';
-      for (const [marker] of text.matchAll(markerPattern)) this.#notes.set(marker, 'posted');
-    }
-    this.#earlierNotes = 'read';
-  }
-
-  /** @throws WriteBackError while a note that an earlier run announced may still appear */
-  #waitUntilLost({ marker }: OrderNote): void {
-    const waitMs = deadlinesUntilLost * this.#deadlineMs - this.#parts.noteTimes.knownForMs(marker);
-    if (waitMs > 0) {
-      const problem = 'an earlier try may have posted a note that the order does not show yet';
-      throw new WriteBackError('settles', problem, waitMs);
-    }
-    this.#notes.set(marker, 'lost');
+    return now;
   }
 
   get #deadlineMs(): number {
     return this.#parts.shop.rest?.timeouts.totalMs ?? 0;
   }
 
+  get #lostAfterMs(): number {
+    return deadlinesUntilLost * this.#deadlineMs;
+  }
+
   async #read(): Promise<OrderNow> {
     const { value, refunds, order } = await readOrder(this.#statement.orderId, this.#parts);
     this.#refunds = refunds;
+    this.#readMono = this.#parts.clock.monoMs();
     return orderNow(value, order);
   }
 
   async #update(change: Parameters<WooCommerceApi['updateOrder']>[1]): Promise<OrderNow> {
-    const { api, read, signal } = this.#parts;
+    const { api, read, signal, clock } = this.#parts;
     const value = await api.updateOrder(this.#statement.orderId, change, signal);
+    this.#readMono = clock.monoMs();
     return orderNow(value, read({ value, refunds: this.#refunds }));
   }
 }

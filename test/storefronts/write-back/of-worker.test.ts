@@ -74,14 +74,14 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   });
   expect(await worker.reload()).toMatchObject({ need_restart: [] });
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(10), body: oneCard('71') });
-  // The shop answers no write, and processes the notes all the same; the worker is killed at the first two of them.
+  // The shop does not process the first post of the note, and the second one late; the worker is killed at both.
   let kills = 0;
   let silent = Promise.withResolvers<void>();
   stub.answers.faultOf = ({ method }) => {
     if (method !== 'POST' || kills >= 2) return { kind: 'none' };
     kills += 1;
     silent.resolve();
-    return { kind: 'late', ms: 300 };
+    return kills === 1 ? { kind: 'lost' } : { kind: 'late', ms: 300 };
   };
   await deliver(worker, stub.shown(order));
   for (let kill = 1; kill <= 2; kill += 1) {
@@ -100,12 +100,7 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   await worker.line((line) => line['sink'] === 'woocommerce:main' && line.msg === 'result delivered');
   await stub.answers.settled();
   expect(order.body['status']).toBe('completed');
-  const markers = stub.shop.notesOf('7').map(({ note }) => /\[order-sync:\w+\]/.exec(note)?.[0]);
-  expect([markers.length, new Set(markers).size, stub.shop.mails.map(({ kind }) => kind)]).toEqual([
-    2,
-    2,
-    ['note', 'completed'],
-  ]);
+  expect([stub.shop.notesOf('7').length, stub.shop.mails.map(({ kind }) => kind)]).toEqual([1, ['note', 'completed']]);
   expect([installation.sandbox.ledger().orders.length, stub.shop.addedLines]).toEqual([2, []]);
   expect(await worker.end('SIGTERM')).toBe(0);
 });

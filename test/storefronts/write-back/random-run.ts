@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { markersIn } from '../../../src/storefronts/woocommerce/order-fields.ts';
 import { minutesAgo, shopifyBody, wooBody } from '../read-back/running-read-back.ts';
 import type { ShopCallSeen } from '../read-back/stub-shop.ts';
 import type { StubOrder } from '../../support/shops/shop-order.ts';
@@ -281,7 +282,7 @@ export class RandomRun {
 
   #checkWooCommerce(stub: WritableWooCommerce, order: RandomOrder, isGiven: (line: RandomLine) => boolean): void {
     const { body } = stub.order(order.id);
-    const markers = stub.shop.notesOf(order.id).map(({ note }) => /\[order-sync:[0-9a-f]{16}\]/.exec(note)?.[0]);
+    const markers = stub.shop.notesOf(order.id).flatMap(({ note }) => markersIn(note));
     assert.deepEqual(markers, [...new Set(markers)]);
     assert.deepEqual(stub.shop.addedLines, []);
     const items: Record<string, unknown>[] = Array.isArray(body['line_items']) ? body['line_items'] : [];

@@ -53,6 +53,8 @@ export class WrittenShop {
   readonly shop: Shop;
   readonly stub: StubShop;
   readonly log: Record<string, unknown>[] = [];
+  /** Of the next start: so short that nothing waits. */
+  retryTimeScale = 0.00001;
   readonly #outbox: Outbox;
   readonly #clock = new SystemClock();
   readonly #logger;
@@ -99,9 +101,9 @@ export class WrittenShop {
   }
 
   /** Takes in the order as the shop shows it now. Returns how many lines were accepted, taken back and flagged. */
-  async takeIn(document: unknown): Promise<readonly [number, number, number]> {
+  async takeIn(document: unknown, refunds: readonly unknown[] = []): Promise<readonly [number, number, number]> {
     const order = { document: numbersAsText(document), isTest: false, topic: 'order.updated', isListed: false };
-    const taken = await this.handler.take({ ...order, refunds: [] });
+    const taken = await this.handler.take({ ...order, refunds: numbersAsText(refunds) });
     if (taken.kind !== 'taken') throw new Error(`the order was not taken in: ${taken.kind}`);
     return [taken.taken.accepted, taken.taken.takenBack, taken.taken.flagged];
   }
@@ -147,7 +149,7 @@ export class WrittenShop {
       sleep: (ms, signal) => system.sleep(ms, signal),
     };
     const connections = new ShopConnections({ clock, version: '0.0.0' });
-    const deps = { connections, clock, logger: this.#logger, retryTimeScale: 0.00001 };
+    const deps = { connections, clock, logger: this.#logger, retryTimeScale: this.retryTimeScale };
     const sink = new ShopWriteBack(writeBackName(this.shop), { ...deps, shop: () => this.shop });
     const delivering = { store, clock: this.#clock, random: Math.random, logger: this.#logger, maxIdleDelayMs: 20 };
     const writeBack = new WriteBack(delivering, [sink]);
@@ -164,6 +166,14 @@ export class WrittenShop {
       if (this.#run?.killed === true) await this.restart();
       await this.#nextLine();
     }
+  }
+
+  /** Resolves when nothing is due before its time. */
+  async postponed(): Promise<void> {
+    if (this.#run === null) await this.start();
+    this.#run?.writeBack.notify();
+    while (((await this.store.results.nextDeliveryAt(writeBackName(this.shop))) ?? Infinity) <= Date.now())
+      await this.#nextLine();
   }
 
   /** Ends the run as `kill -9` does, at once: nothing more of it reaches the shop or the disk. */

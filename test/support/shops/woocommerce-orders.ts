@@ -30,6 +30,8 @@ export class WooCommerceOrders {
   readonly addedLines: string[] = [];
   /** The permission of the key. */
   permission: 'read' | 'read_write' = 'read_write';
+  /** Told after each mail to a customer. */
+  onMail: (mail: Mail) => void = () => undefined;
   /** Told after each change of an order, as a webhook would tell. */
   onUpdated: (order: StubOrder) => void = () => undefined;
   readonly #orders: readonly StubOrder[];
@@ -78,8 +80,13 @@ export class WooCommerceOrders {
   #addNote(orderId: string, { note, customer_note: isForCustomer }: Fields): Reply {
     const added = { id: this.#nextId(), note: String(note), customer_note: isForCustomer === true };
     this.notes.set(orderId, [...this.notesOf(orderId), added]);
-    if (added.customer_note) this.mails.push({ orderId, kind: 'note', text: added.note });
+    if (added.customer_note) this.#mail({ orderId, kind: 'note', text: added.note });
     return { status: 201, body: added };
+  }
+
+  #mail(mail: Mail): void {
+    this.mails.push(mail);
+    this.onMail(mail);
   }
 
   #update(order: StubOrder, asked: Fields): Reply {
@@ -102,7 +109,7 @@ export class WooCommerceOrders {
     order.modifiedMs = Math.max(order.modifiedMs, Math.floor(this.#nowMs() / 1000) * 1000);
     if (isCompleted) {
       const shown = JSON.stringify([order.body, this.notesOf(order.id)]);
-      this.mails.push({ orderId: order.id, kind: 'completed', text: shown });
+      this.#mail({ orderId: order.id, kind: 'completed', text: shown });
     }
     this.onUpdated(order);
     return { status: 200, body: withNumericIds(this.#shown(order)) };

@@ -78,13 +78,13 @@ export class NotePosts {
     lostAfterMs: number,
   ): Promise<void> {
     const { shown, announced } = found;
-    const known = this.#posts.flatMap((post): NotePost[] => {
+    const known = this.#posts.map((post): NotePost => {
       const isShown = post.markers.some((marker) => shown.has(marker));
-      if (isShown && post.state !== 'posted') return [{ ...post, state: 'posted' }];
-      if (post.state !== 'begun') return [post];
+      if (isShown && post.state !== 'posted') return { ...post, state: 'posted' };
+      if (post.state !== 'begun') return post;
       // Since a start of the machine its own time is not known any more, so the wait begins again.
-      if (!this.#isOfThisBoot(post)) return [this.#post(post.markers, post.isForCustomer, 'begun')];
-      return this.#sinceMs(post) >= lostAfterMs ? [] : [post];
+      if (!this.#isOfThisBoot(post)) return this.#post(post.markers, post.isForCustomer, 'begun');
+      return this.#sinceMs(post) >= lostAfterMs ? { ...post, state: 'announced' } : post;
     });
     const isKnown = new Set(this.#posts.flatMap(({ markers }) => markers));
     const others = [...new Set([...shown, ...announced])].filter((marker) => !isKnown.has(marker));

@@ -50,6 +50,23 @@ describe('a result in an order of Shopify', () => {
     expect(mutations(stub)).toEqual(['SetMetafields', 'Fulfil', 'AddTag']);
   });
 
+  it('is fulfilled once when its lines are delivered one by one', async () => {
+    const ids = ['71', '72', '73'];
+    const { stub, written } = await shopWith(
+      ids.map((id) => item(id, 1)),
+      { notifyCustomer: true },
+    );
+    written.retryTimeScale = 1;
+    for (const id of ids.slice(0, -1)) {
+      await written.buy((lineId) => (lineId === id ? 'fulfilled' : null));
+      await written.postponed();
+    }
+    expect(stub.calls).toEqual([]);
+    await told(written);
+    expect(stub.shop.fulfilments.map(({ lines }) => lines.length)).toEqual([3]);
+    expect(mutations(stub)).toEqual(['SetMetafields', 'Fulfil', 'AddTag']);
+  });
+
   it('changes nothing when it is written again, and intake takes its echo for nothing new', async () => {
     const { stub, written, order } = await shopWith([item('71', 3)]);
     const taken: unknown[] = [];

@@ -78,9 +78,11 @@ export class WooCommerceOrders {
   }
 
   #addNote(orderId: string, { note, customer_note: isForCustomer }: Fields): Reply {
-    const added = { id: this.#nextId(), note: String(note), customer_note: isForCustomer === true };
+    // WordPress removes backslashes when it stores a note. The mail has it as it came.
+    const stored = String(note).replaceAll(/\\(.?)/gs, '$1');
+    const added = { id: this.#nextId(), note: stored, customer_note: isForCustomer === true };
     this.notes.set(orderId, [...this.notesOf(orderId), added]);
-    if (added.customer_note) this.#mail({ orderId, kind: 'note', text: added.note });
+    if (added.customer_note) this.#mail({ orderId, kind: 'note', text: String(note) });
     return { status: 201, body: added };
   }
 

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { Unit } from '../../../src/core/answers/order-answer.ts';
+import type { LineStatement, OrderStatement } from '../../../src/storefronts/shop/order-statement.ts';
+import type { ShopOrder } from '../../../src/storefronts/shop/shop-order.ts';
+import {
+  customerMarker,
+  customerNote,
+  markersIn,
+  orderNow,
+} from '../../../src/storefronts/woocommerce/order-fields.ts';
+
+const order: ShopOrder = {
+  orderId: '7',
+  modifiedMs: 0,
+  status: 'processing',
+  refundCount: 0,
+  refundUnclear: false,
+  number: '7',
+  currency: 'USD',
+  paidMs: 0,
+  state: 'paid',
+  lines: [],
+  unreadable: [],
+};
+
+/** The note for a line with these units, in a shop that is five hours and a quarter ahead of UTC. */
+function noteOf(...units: readonly Unit[]) {
+  const done = { lineId: '71', sku: 'STEAM-20', pieces: 1, state: 'fulfilled', stage: 'done' } as const;
+  const line: LineStatement = { ...done, references: [], units, toppedUp: [], problem: null };
+  const about = { source: 'main', orderId: '7', state: 'completed', isSandbox: false } as const;
+  const statement: OrderStatement = { ...about, lines: [line], flags: [] };
+  const times = { date_created: '2026-11-23T23:15:00', date_created_gmt: '2026-11-23T18:00:00' };
+  const shown = { id: 7, ...times, line_items: [{ id: 71, name: 'Card', sku: 'STEAM-20', quantity: 1 }] };
+  const note = customerNote(statement, [line], orderNow(shown, order));
+  return { ...note, marker: customerMarker(statement, line) };
+}
+
+describe('a note to the customer of a WooCommerce order', () => {
+  it('has a time as its day in the zone of the shop', () => {
+    expect(noteOf({ code: 'A', expires_at: '2029-11-22T20:41:44.624Z' }).text).toContain(
+      'Valid until: <code>2029-11-23</code>',
+    );
+    expect(noteOf({ code: 'A', expires_at: '2029-11-22T12:00:00Z' }).text).toContain('<code>2029-11-22</code>');
+    expect(noteOf({ code: 'A', expires_at: '2029-12-31' }).text).toContain('<code>2029-12-31</code>');
+  });
+
+  it('has no backslash, which WordPress would remove, and each other character as it is', () => {
+    const { text } = noteOf({ code: String.raw`A\B--"C"<D>&E` });
+    expect(text).toContain('Code: <code>A&#92;B--&quot;C&quot;&lt;D&gt;&amp;E</code>');
+    expect(text).not.toContain('\\');
+  });
+
+  it('is recognised by the marker of each of its lines', () => {
+    const { text, markers, marker } = noteOf({ code: 'A' });
+    expect([markersIn(text), markers]).toEqual([[marker], [marker]]);
+    expect(noteOf({ code: 'B' }).marker).not.toBe(marker);
+  });
+});

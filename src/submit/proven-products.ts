@@ -64,8 +64,10 @@ export class ProvenProducts implements ProductRecord {
 
   record({ scopes, purpose, isAccepted, isUnread, row }: EndedCall, nowMono: number): void {
     const { product, family } = scopes;
-    // What was accepted and cannot be delivered proves nothing.
-    if (product === null || isUnread) return;
+    if (product === null) return;
+    // What was accepted and cannot be delivered proves nothing, also where that shows only when its units come.
+    if (isUnread && purpose === 'lookup') this.#products.delete(product);
+    if (isUnread) return;
     const failing = this.#failing.get(family) ?? new Set<string>();
     this.#failing.set(family, failing);
     if (isAccepted) {

@@ -45,6 +45,7 @@ const familyTrialMs = 300_000;
  */
 const manyProducts = 5;
 const dearFamilyTrialMs = 240 * 60_000 * 1.1;
+const rejectedFamilyTrialMs = 60 * 60_000 * 1.1;
 const wrongGoods: ReadonlySet<string> = new Set(['shows_other_product', 'has_unread_field']);
 
 /** After these kinds of trouble nobody knows whether the call bought something. */
@@ -398,7 +399,27 @@ export class Liveness {
       return name.includes('plan') === isPlan && (isOdd || (kind !== undefined && !delaysOnly.has(kind)));
     });
     if (names.length < 2) return 0;
-    return this.#dearFamilyTrialMs(awaited, isSound, api) ?? familyTrialMs;
+    return (
+      this.#dearFamilyTrialMs(awaited, isSound, api) ??
+      this.#rejectedFamilyTrialMs(awaited, isSound, api) ??
+      familyTrialMs
+    );
+  }
+
+  /**
+   * The same where many products are rejected because of how requests are written: until that ends, a due trial may go to
+   * another one of them; null where too few are.
+   */
+  #rejectedFamilyTrialMs({ line, sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number | null {
+    const isPlan = line.operation !== 'gift_card_order';
+    const spans = [...this.#plan.account.products].flatMap(([name, { refusals }]) => {
+      const span = refusals.find((it) => it.code === 'some_new_code');
+      if (span === undefined || name.includes('plan') !== isPlan) return [];
+      // Against a product that was bought before, only failures of such count.
+      return !isSound || api.orders.some((it) => it.product === name && it.atMs < span.fromMs) ? [span] : [];
+    });
+    if (spans.length < manyProducts) return null;
+    return Math.max(0, Math.max(...spans.map((it) => it.untilMs)) - sinceMs) + rejectedFamilyTrialMs;
   }
 
   /**

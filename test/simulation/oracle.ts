@@ -213,6 +213,8 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
     settings.referenceExpiryMs < 3_600_000 ||
     world.clockJumps.unnoticedSince(seen.leftAtMs ?? 0) >= settings.referenceExpiryMs;
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
+  // After a loss the outcome of every entry is unknown.
+  if (looksUpFirst(world) && !readings.lookup && wasSenderDenied(world, seen)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing.
   // What a key of another account did not buy is sent with another key, once its absence there is proven.
   const isAtOtherAccount = order === undefined && mayBeAtOtherAccount(world, seen);

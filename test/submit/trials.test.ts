@@ -121,4 +121,12 @@ describe('a product that was bought', () => {
     products.record({ ...call, purpose: 'lookup' }, 0);
     expect(products.has(product)).toBe(true);
   });
+
+  it('is not proven by an order whose units, when they come, have a field that is not read', () => {
+    const products = new ProvenProducts(1);
+    products.record(call, 0);
+    products.record({ ...call, purpose: 'lookup', isAccepted: false, isUnread: true }, 0);
+    expect(products.wasBought(product)).toBe(false);
+    expect(products.isSound(product)).toBe(false);
+  });
 });

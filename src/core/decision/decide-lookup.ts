@@ -64,7 +64,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
 
 /** A lookup for a cancel with an unknown outcome found the order that the eSIM came from. */
 function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
-  const { facts, nowMs } = input;
+  const { facts, policy, nowMs } = input;
   const { buffered } = facts;
   if (showsCancelled(answer, facts.iccid)) {
     // The cost of the order is not the cost of the cancel.
@@ -81,7 +81,10 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
     return lookUpAfterDelay(input, 'accepted') ?? flagUnknown(input, 'accepted', reason);
   }
   // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
-  return { ...unchanged(input, 'accepted'), state: 'unknown', counted: false, recoveryStage: 'done' };
+  const again = { ...unchanged(input, 'accepted'), state: 'unknown', counted: false, recoveryStage: 'done' } as const;
+  if (!policy.isPaused) return again;
+  // It is not sent now: it is looked up, later each time.
+  return { ...again, nextStep: 'lookup', tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
 }
 
 /**

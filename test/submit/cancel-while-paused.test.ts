@@ -1,0 +1,37 @@
+import SqliteDatabase from 'better-sqlite3';
+import { expect, it, onTestFinished } from 'vitest';
+import { startSubmission } from '../support/submission.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+it('a cancel of unknown outcome in a paused family is looked up with a back-off', async () => {
+  const worker = await startSubmission({
+    retryTimeScale: 0.02,
+    sandbox: {
+      limits: { enabled: false },
+      faults: [{ fault: { fault: 'reset', when: 'before' }, match: { operation: 'esim_cancel' } }],
+    },
+  });
+  onTestFinished(() => worker.close());
+  await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
+  await worker.settled();
+  const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
+  await worker.accept([{ operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid }]);
+  while (worker.counts().unknown < 1) await turn();
+  const who = { actor: 'cli:anna', reason: 'stocktaking', nowMs: Date.now() };
+  await worker.store.operator.pauseScope({ ...who, scope: 'family:esim' });
+  await worker.dispatcher.pausesChanged();
+  const database = new SqliteDatabase(worker.databasePath, { readonly: true });
+  onTestFinished(() => void database.close());
+  const next = database.prepare<[], { nextStep: string; inMs: number; lookups: number }>(
+    `SELECT next_step AS nextStep, due_at_ms - unixepoch('subsec') * 1000 AS inMs,
+       (SELECT count(*) FROM attempts a WHERE a.entry_id = e.id AND purpose = 'lookup') AS lookups
+     FROM entries e WHERE operation = 'esim_cancel'`,
+  );
+  const isDelayed = (): boolean => {
+    const { nextStep, inMs = 0, lookups = 0 } = next.get() ?? {};
+    return nextStep === 'lookup' && inMs > 1000 && lookups > 0;
+  };
+  while (!isDelayed() && (next.get()?.lookups ?? 0) < 50) await turn();
+  expect(isDelayed()).toBe(true);
+}, 20_000);

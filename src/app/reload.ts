@@ -43,10 +43,9 @@ function prepareConfig(
   const useShops = readBack.prepare(next.intake.shops);
   return async () => {
     const { keys, limits } = next.wholesale;
-    await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
-    const givenUp = await store.results.useSinks(resultSinks(next), clock.wallMs());
+    const adopted = { keys, shops: shopIdentities(next), sinks: resultSinks(next), nowMs: clock.wallMs() };
+    const { givenUp, replaced } = await store.adoptConfig(adopted);
     if (givenUp > 0) logger.warn({ given_up: givenUp }, 'gave up deliveries to a sink that is no longer configured');
-    const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
     const before = current.config.intake.shops.map(({ rest }) => JSON.stringify(rest));
     // From here to the dispatcher there is no wait and no failure, so every call sees the whole change.
     current.config = next;

@@ -4,11 +4,12 @@ import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import type { ShopIdentity } from '../core/shop-identity.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { Intake } from './intake/intake.ts';
 import { Operator } from './operator/operator.ts';
 import { OutboxReader } from './read/outbox-reader.ts';
-import { Results } from './results/results.ts';
+import { Results, retireSinks } from './results/results.ts';
 import { CodeReads, CodeRetention } from './sealing/codes.ts';
 import { checkSealKeys, Sealing } from './sealing/sealing.ts';
 import {
@@ -29,7 +30,8 @@ import { OutboxSteps, type ResultSink } from './sqlite/outbox.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, writerLockPath, type WriterLock } from './sqlite/writer-lock.ts';
-import { Storefronts } from './storefronts/storefronts.ts';
+import { adoptShops, Storefronts } from './storefronts/storefronts.ts';
+import { adoptKeys, type KeysInUse } from './submission/budget.ts';
 import { Submission } from './submission/submission.ts';
 import { StoredTimes } from './time/stored-times.ts';
 
@@ -46,6 +48,11 @@ export interface StoreOptions {
   readonly sealKeys?: readonly SealKey[];
   /** With less free space on the disk of the database, new orders are refused. Default: none is kept free. */
   readonly minFreeBytes?: () => number;
+}
+
+interface NewConfig extends Pick<KeysInUse, 'keys' | 'nowMs'> {
+  readonly shops: readonly ShopIdentity[];
+  readonly sinks: readonly ResultSink[];
 }
 
 const insertIncarnation = statementOf<{ bootId: string | null; version: string; nowMs: number }, never>(
@@ -85,6 +92,22 @@ export class Store extends OutboxSteps {
     });
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
+  }
+
+  /**
+   * Takes up what a configuration that changed names. Results are due at its sinks from now on; returns how many were given
+   * up at others, and which keys have another value.
+   * @throws OrderSyncError CONFIG_INVALID when it gives a shop or a key another name: then nothing was taken up
+   */
+  async adoptConfig({ shops, sinks, keys, nowMs }: NewConfig) {
+    const { outbox } = this;
+    const adopted = inTransaction(outbox.database, () => {
+      adoptShops(outbox, { shops, nowMs });
+      const { replaced } = adoptKeys(outbox, { keys, nowMs, whileRunning: true });
+      return { replaced, givenUp: retireSinks(outbox, sinks, nowMs) };
+    });
+    outbox.sinks = sinks;
+    return adopted;
   }
 
   readonly beginIncarnation = this.step(

@@ -1,6 +1,6 @@
 import { hasCode } from '../../core/order-sync-error.ts';
 import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/database.ts';
-import { OutboxSteps, type ResultSink } from '../sqlite/outbox.ts';
+import { OutboxSteps, type Outbox, type ResultSink } from '../sqlite/outbox.ts';
 import { CsvFiles } from './csv-files.ts';
 import { errorText, isResultNeeded, neverMs } from './due-results.ts';
 import { readResult, refuseShredded, sharesResultName, type StoredResult } from './result-reader.ts';
@@ -177,16 +177,13 @@ export class Results extends OutboxSteps {
     },
   );
 
-  /** Results that change from now on are due at these sinks; results that are due at others are given up. Returns how many. */
-  async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {
-    this.outbox.sinks = sinks;
-    return await this.retireSinks(nowMs);
-  }
-
   /** Gives up what is due at sinks that are not configured any more, also for its source. Returns how many. */
-  readonly retireSinks = this.step((outbox, nowMs: number): number => {
-    const sinks = JSON.stringify(outbox.sinks);
-    endRetiredPauses(outbox.database).run({ sinks });
-    return giveUpRetired(outbox.database).run({ sinks, nowMs }).changes;
-  });
+  readonly retireSinks = this.step((outbox, nowMs: number): number => retireSinks(outbox, outbox.sinks, nowMs));
+}
+
+/** Gives up what is due at other sinks than these. Returns how many. Called inside a transaction. */
+export function retireSinks({ database }: Outbox, current: readonly ResultSink[], nowMs: number): number {
+  const sinks = JSON.stringify(current);
+  endRetiredPauses(database).run({ sinks });
+  return giveUpRetired(database).run({ sinks, nowMs }).changes;
 }

@@ -127,8 +127,8 @@ function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, why: string, 
   clearUnread(outbox.database).run(source, orderId);
 }
 
-/** Remembers the source of each shop: it is a part of the references of its orders. */
-function adoptShops(
+/** See `Storefronts.adoptShops`. Called inside a transaction. Remembers the source of each shop: it is a part of the references of its orders. */
+export function adoptShops(
   { database, namespace }: Outbox,
   { shops, nowMs }: { shops: readonly ShopIdentity[]; nowMs: number },
 ): void {

@@ -12,6 +12,10 @@ export interface KeysInUse {
   readonly whileRunning: boolean;
 }
 
+interface ReplacedKeys {
+  readonly replaced: readonly string[];
+}
+
 export interface BudgetSlot {
   readonly keyName: string;
   readonly limitName: 'requests' | 'orders';
@@ -120,11 +124,11 @@ const deleteOldSlots = statementOf<[string | null, number], never>(
  */
 export class Budget {
   readonly #database: Sqlite;
-  readonly #namespace: Outbox['namespace'];
+  readonly #outbox: Outbox;
 
-  constructor({ database, namespace }: Outbox) {
-    this.#database = database;
-    this.#namespace = namespace;
+  constructor(outbox: Outbox) {
+    this.#database = outbox.database;
+    this.#outbox = outbox;
   }
 
   /**
@@ -132,33 +136,8 @@ export class Budget {
    * probed at once. `replaced`: names that have another value than before.
    * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
    */
-  async adoptKeys({ keys, nowMs, whileRunning }: KeysInUse): Promise<{ readonly replaced: readonly string[] }> {
-    const database = this.#database;
-    return inTransaction(database, () => {
-      const known = selectKeys(database).all();
-      const configured = keys.map(({ name, value }) => ({ name, fingerprint: keyFingerprint(this.#namespace, value) }));
-      const changed = configured.filter(
-        ({ name, fingerprint }) => known.find((key) => key.name === name)?.fingerprint !== fingerprint,
-      );
-      const moves = changed.flatMap(({ name, fingerprint }): Move[] => {
-        const from = known.find((key) => key.fingerprint === fingerprint);
-        return from === undefined ? [] : [{ from: from.name, to: name }];
-      });
-      const inUse = moves.find(({ from }) => findUse(database).get({ name: from }) !== undefined);
-      // The calls in flight are counted under the old name.
-      if (whileRunning && inUse !== undefined) refuseMove(inUse);
-      const replaced = changed
-        .filter(({ name }) => known.some((key) => key.name === name && key.fingerprint !== null))
-        .map(({ name }) => name);
-      moveKeys(database, moves, replaced);
-      for (const key of configured) putKey(database).run(key);
-      const names = configured.map(({ name }) => name);
-      dropOtherKeys(database).run(JSON.stringify(names));
-      // At the first start every key is new, and none of them changed.
-      const changedNames = known.length === 0 ? [] : changed.map(({ name }) => name);
-      updatePausesOfKeys(database, { configured: names, changed: changedNames, nowMs });
-      return { replaced };
-    });
+  async adoptKeys(keys: KeysInUse): Promise<ReplacedKeys> {
+    return inTransaction(this.#database, () => adoptKeys(this.#outbox, keys));
   }
 
   /** A call without an entry was rate-limited; the back-off after an attempt is recorded when the attempt is closed. */
@@ -235,6 +214,33 @@ function moveKeys(database: Sqlite, moves: readonly Move[], replaced: readonly s
     moveSlots(database).run({ moves: JSON.stringify(newNames) });
   }
   for (const { to, backOff } of backOffs) putBackOff(database).run({ keyName: to, ...noBackOff, ...backOff });
+}
+
+/** See `Budget.adoptKeys`. Called inside a transaction. */
+export function adoptKeys({ database, namespace }: Outbox, { keys, nowMs, whileRunning }: KeysInUse): ReplacedKeys {
+  const known = selectKeys(database).all();
+  const configured = keys.map(({ name, value }) => ({ name, fingerprint: keyFingerprint(namespace, value) }));
+  const changed = configured.filter(
+    ({ name, fingerprint }) => known.find((key) => key.name === name)?.fingerprint !== fingerprint,
+  );
+  const moves = changed.flatMap(({ name, fingerprint }): Move[] => {
+    const from = known.find((key) => key.fingerprint === fingerprint);
+    return from === undefined ? [] : [{ from: from.name, to: name }];
+  });
+  const inUse = moves.find(({ from }) => findUse(database).get({ name: from }) !== undefined);
+  // The calls in flight are counted under the old name.
+  if (whileRunning && inUse !== undefined) refuseMove(inUse);
+  const replaced = changed
+    .filter(({ name }) => known.some((key) => key.name === name && key.fingerprint !== null))
+    .map(({ name }) => name);
+  moveKeys(database, moves, replaced);
+  for (const key of configured) putKey(database).run(key);
+  const names = configured.map(({ name }) => name);
+  dropOtherKeys(database).run(JSON.stringify(names));
+  // At the first start every key is new, and none of them changed.
+  const changedNames = known.length === 0 ? [] : changed.map(({ name }) => name);
+  updatePausesOfKeys(database, { configured: names, changed: changedNames, nowMs });
+  return { replaced };
 }
 
 function refuseMove({ from, to }: Move): never {

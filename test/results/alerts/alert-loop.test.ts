@@ -185,7 +185,7 @@ describe('alerts', () => {
     start(receiver);
     await receiver.arrived(3);
     await loop?.stop();
-    await outbox.store.results.useSinks([{ name: 'folder', sources: null }], 5000);
+    await outbox.store.adoptConfig({ shops: [], keys: [], sinks: [{ name: 'folder', sources: null }], nowMs: 5000 });
     expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: 'alert:ops', reason: 'http_503' }]);
   });
 

@@ -83,6 +83,26 @@ describe('the keys of the configuration', () => {
     expect(await adopt({ main: 'A', other: 'C' }, true)).toEqual({ replaced: [] });
   });
 
+  it('are taken up with the shops and the sinks, or nothing of these is', async () => {
+    await adopt({ main: 'A' });
+    await buyWith('main', '1');
+    const facts = (): unknown => [
+      rows(box, 'SELECT source, kind FROM shop_fingerprints'),
+      rows(box, 'SELECT sink FROM deliveries WHERE given_up_at_ms IS NOT NULL'),
+    ];
+    const shops = [
+      { title: 'main', source: 'new', fingerprints: [{ kind: 'name', value: 'woocommerce main' }] },
+    ] as const;
+    const config = { shops, sinks: [{ name: 'callback', sources: null }], nowMs: 60_000 };
+    const before = facts();
+    const renamed = { ...config, keys: [{ name: 'primary', value: 'A' }] };
+    await expect(box.store.adoptConfig(renamed)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(facts()).toEqual(before);
+    const done = await box.store.adoptConfig({ ...config, keys: [{ name: 'main', value: 'A' }] });
+    expect(done).toEqual({ replaced: [], givenUp: 1 });
+    expect(facts()).toEqual([[{ source: 'new', kind: 'name' }], [{ sink: 'folder' }]]);
+  });
+
   it('may change their names while no slot of their budget is held', async () => {
     await adopt({ main: 'A' });
     expect(await adopt({ primary: 'A' }, true)).toEqual({ replaced: [] });

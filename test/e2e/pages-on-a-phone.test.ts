@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPages, operatorToken } from '../admin/pages/running-pages.ts';
-import { line, openOutbox } from '../cli/sample-outbox.ts';
+import { fillOutbox, line, openOutbox } from '../cli/sample-outbox.ts';
 import { nowMs, type Installation } from '../cli/installation.ts';
 
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
@@ -99,5 +99,107 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     const resume = await page.getByText('Resume').first().boundingBox();
     expect(resume !== null && resume.x + resume.width <= phone.width).toBe(true);
     await page.close();
+  });
+
+  /** A person who is signed in on a phone, who counts what they tap. */
+  async function person() {
+    const withCustomer = async (place: Installation): Promise<void> => {
+      await fillOutbox(place);
+      const store = openOutbox(place);
+      const metadata = { email: 'anna@example.com' };
+      const asked = line('1004', '1', { variant: 'steam-20', quantity: 1, metadata });
+      await store.intake.acceptBatch({ nowMs, fileId: null, lines: [asked], rejections: [] });
+      await store.close();
+    };
+    const pages = await startPages({ fill: withCustomer, decides: true });
+    const { headers } = await pages.as(operatorToken);
+    const context = await browser.newContext({ viewport: phone });
+    const [cookie = '', session = ''] = headers.cookie.split('=');
+    await context.addCookies([{ name: cookie, value: session, url: `http://${pages.address}` }]);
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    let taps = 0;
+    return {
+      page,
+      store: pages.store,
+      taps: () => taps,
+      begin: async (path = '/') => {
+        taps = 0;
+        await page.goto(`http://${pages.address}${path}`);
+      },
+      tap: async (text: string) => {
+        taps += 1;
+        await page.getByText(text, { exact: true }).filter({ visible: true }).first().click();
+      },
+      search: async (text: string) => {
+        await page.locator('[name="search"]').fill(text);
+        await page.keyboard.press('Enter');
+        await page.waitForURL(/search=/);
+        return await page.locator('tbody tr a').allInnerTexts();
+      },
+      write: async (fields: Readonly<Record<string, string>>, button: string) => {
+        const form = page
+          .locator('form.stack', { has: page.getByRole('button', { name: button }) })
+          .filter({ visible: true });
+        for (const [name, value] of Object.entries(fields)) await form.locator(`[name="${name}"]`).first().fill(value);
+        await form.getByRole('button', { name: button }).first().click();
+        await page.locator('.good, h1').first().waitFor();
+      },
+    };
+  }
+
+  it('lead to each of ten tasks in at most three taps or one search', { timeout: 120_000 }, async () => {
+    const { page, store, taps, begin, tap, search, write } = await person();
+    const reason = 'asked by the shop';
+    // Find by e-mail, by SKU and by a whole code.
+    for (const [text, order] of [
+      ['anna@example.com', 'shop1/1004'],
+      ['steam-20', 'shop1/1004'],
+      ['GIFT-CODE-2', 'shop1/1001'],
+    ] as const) {
+      await begin('/orders');
+      expect(await search(text)).toEqual([order]);
+    }
+    // Why does it wait?
+    await begin('/orders?search=1003');
+    await tap('shop1/1003');
+    expect(await page.locator('article').innerText()).toContain('Nothing of it is bought yet');
+    // What was spent today?
+    await begin();
+    expect(await page.locator('.answers').innerText()).toContain('19.00 USD');
+    // Hold a product, and buy it again.
+    await tap('Pause buying');
+    await write({ scope: 'variant:steam-20', reason }, 'Pause buying');
+    expect([taps(), store.read.pauses().map(({ scope }) => scope)]).toEqual([1, ['balance:EUR', 'variant:steam-20']]);
+    await begin();
+    const paused = page.locator('tr', { hasText: 'variant:steam-20' });
+    await paused.locator('summary', { hasText: 'Resume' }).click();
+    await paused.locator('[name="reason"]').fill(reason);
+    await paused.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('Done: variant:steam-20 is resumed.').waitFor();
+    // Release what is held.
+    await begin('/orders?search=1003');
+    await tap('shop1/1003');
+    await tap('Hold');
+    await write({ reason }, 'Hold');
+    await tap('Release');
+    await write({ reason }, 'Release');
+    expect(taps()).toBe(3);
+    expect(store.read.counts()).toMatchObject({ held: 0, pending: 2 });
+    // Settle one whose outcome nobody knows.
+    await begin();
+    await tap('1 × needs_review');
+    await tap('Resolve');
+    await page.locator('[name="as"]').filter({ visible: true }).selectOption('rejected');
+    await write({ reason }, 'Resolve');
+    expect(taps()).toBeLessThanOrEqual(3);
+    expect(store.read.counts().needs_review).toBe(0);
+    // Deliver a result again.
+    await begin('/orders?search=1001');
+    await tap('shop1/1001');
+    await tap('Deliver again');
+    await write({ reason }, 'Deliver again');
+    await page.getByText('Done: the result will be delivered again.').waitFor();
+    expect(taps()).toBeLessThanOrEqual(3);
   });
 });

@@ -257,6 +257,9 @@ describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/b
       await page.screenshot({ path: image });
       expect(existsSync(image)).toBe(true);
     }
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`http://${address}/`);
+    await page.screenshot({ path: join(imageFolder ?? '', 'pages-phone.png') });
     await page.context().close();
   });
 });

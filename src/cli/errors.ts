@@ -84,12 +84,19 @@ function asText(error: unknown): string {
   if (!(error instanceof Error)) return `order-sync: ${plainText(String(error))}\n`;
   if (isOutOfSpace(error))
     return `order-sync: a disk is full: ${plainText(error.message)}\nWhat to do: free some space\n`;
+  if (isDenied(error))
+    return `order-sync: no permission for ${plainText(error.path)}\nWhat to do: start it in a folder of this user, or set data_dir\n`;
   if (codeOf(error) === undefined) {
     return `order-sync: unexpected failure: ${error.stack ?? error.message}\nThis is a defect of order-sync: please report it with the lines above.\n`;
   }
   const hint = hintOf(error);
   const message = error.message.split('\n').map(plainText).join('\n');
   return `order-sync: ${message}\n${hint === undefined ? '' : `What to do: ${hint}\n`}`;
+}
+
+/** The system does not let this user read or write a file. */
+function isDenied(error: Error): error is Error & { readonly path: string } {
+  return 'code' in error && ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code)) && 'path' in error;
 }
 
 function codeOf(error: Error): string | undefined {

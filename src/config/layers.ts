@@ -27,6 +27,8 @@ const defaultFile = 'config/order-sync.yaml';
 const demoFile = 'config/sandbox.yaml';
 const ownDemoFile = resolve(import.meta.dirname, '../..', demoFile);
 
+export const exampleFile = resolve(import.meta.dirname, '../../config/order-sync.example.yaml');
+
 const envPrefix = 'ORDER_SYNC__';
 
 /** Who set a value: a place in the file, the name of a variable, or a flag. */
@@ -66,13 +68,17 @@ export class Origins {
   }
 }
 
+export function configFileOf({ file, environment = process.env }: ConfigSources): string {
+  return file ?? (environment['ORDER_SYNC_CONFIG'] || defaultFile);
+}
+
 /**
  * Reads the file, the environment and the flags into one tree, with the origin of each value. The environment overrides the
  * file, and flags both. An empty variable is ignored: compose files set those. Only names are checked yet.
  * @throws OrderSyncError CONFIG_INVALID when the file cannot be read, or is not YAML
  */
 export function readLayers({ environment = process.env, cwd = process.cwd(), flags = {}, ...given }: ConfigSources) {
-  const name = given.file ?? (environment['ORDER_SYNC_CONFIG'] || defaultFile);
+  const name = configFileOf({ ...given, environment });
   const file = readYaml(name, readConfigFile(name, cwd));
   const origins = new Origins(file);
   const { issues, warnings } = findUnusedVariables(environment);
@@ -113,7 +119,7 @@ function readConfigFile(name: string, cwd: string): string {
   } catch (error) {
     const problem = isMissing ? 'does not exist' : 'cannot be read';
     const hint = isMissing
-      ? 'name it with --config FILE or ORDER_SYNC_CONFIG, or copy config/order-sync.example.yaml to config/order-sync.yaml (the demo uses config/sandbox.yaml)'
+      ? 'name it with --config FILE or ORDER_SYNC_CONFIG, or write one with `order-sync init --example` (the demo uses config/sandbox.yaml)'
       : 'make it readable for the user that runs order-sync';
     throw new OrderSyncError('CONFIG_INVALID', `The config file ${name} ${problem}`, { hint, cause: error });
   }

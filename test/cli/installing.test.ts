@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defaultKey, FakeApi } from '../support/fake-api/fake-api.ts';
 import { migrations } from '../../src/store/sqlite/schema.ts';
-import { installation, knownInstallation, nowMs, sandboxConfig } from './installation.ts';
+import { installation, knownInstallation, nowMs, runHere, sandboxConfig } from './installation.ts';
 import { fillOutbox, line as acceptedLine, openOutbox } from './sample-outbox.ts';
 
 describe('order-sync init', () => {
@@ -33,6 +33,19 @@ describe('order-sync init', () => {
     const again = await fresh.run('init');
     expect(again.stdout).not.toContain('made');
     expect(readFileSync(join(fresh.dataDir, 'reference.secret'), 'utf8')).toBe(secret);
+  });
+
+  it('writes an example of the configuration that needs only what it marks as yours, and replaces none', async () => {
+    const folder = installation().dataDir;
+    const file = join(folder, 'config', 'order-sync.yaml');
+    const made = await runHere(['init', '--example', '--config', file]);
+    expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`made  ${file}\n`) });
+    writeFileSync(join(folder, 'key'), 'sk-test');
+    const set = [`data_dir=${folder}`, `wholesale.keys.0.value_file=${join(folder, 'key')}`];
+    const checked = await runHere(['check-config', '--config', file, ...set.flatMap((value) => ['--set', value])]);
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('valid') });
+    const again = await runHere(['init', '--example', '--config', file]);
+    expect(again).toMatchObject({ code: 5, stderr: expect.stringContaining('is there already') });
   });
 
   it('keeps a restored secret: after a lost disk the references are the same', async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/commands/program.ts';
-import { exitCodeFor } from '../../src/cli/errors.ts';
+import { exitCodeFor, reportError } from '../../src/cli/errors.ts';
 import { plainText } from '../../src/cli/output.ts';
 import { renderTable } from '../../src/cli/table.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
@@ -111,6 +111,17 @@ describe('exit codes', () => {
     expect(exitCodeFor(Object.assign(new Error('x'), { code: 'ENOENT' }))).toBe(1);
     expect(exitCodeFor(Object.assign(new Error('x'), { code: 'constructor' }))).toBe(1);
     expect(exitCodeFor('thrown text')).toBe(1);
+  });
+});
+
+describe('a file that the system keeps from this user', () => {
+  it('is named in a sentence, with what to do, and without a stack', () => {
+    let text = '';
+    const denied = Object.assign(new Error("EACCES: permission denied, mkdir '/srv/data'"), { code: 'EACCES' });
+    reportError(Object.assign(denied, { path: '/srv/data' }), { write: (part: string) => void (text += part) }, false);
+    expect(text).toBe(
+      'order-sync: no permission for /srv/data\nWhat to do: start it in a folder of this user, or set data_dir\n',
+    );
   });
 });
 

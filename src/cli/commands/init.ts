@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { ClockFollower } from '../../app/clock-follower.ts';
 import { noticeOlderCopy } from '../../app/older-copy.ts';
@@ -8,8 +9,9 @@ import { ConfigInvalidError } from '../../config/config-issue.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { ContinuousClock } from '../../ops/system-clock.ts';
 import { upstreamOf } from '../../store/sqlite/inspect.ts';
+import { configFileOf, exampleFile } from '../../config/layers.ts';
 import { issueAt, refuseOtherUpstream } from '../checked-config.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addConfigOptions, configFrom, type ConfigOptions, sourcesOf } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { checkAddress, keyFindings } from '../doctor-checks.ts';
@@ -20,8 +22,10 @@ const lookedUpFirst = 'orders that are here, and those that come in within 7 day
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
+    .option('--example', 'only write an example of the config file, where there is none')
     .option('--after-loss', 'the outbox was lost or restored: look up what may have been bought before sending it');
-  addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean }) => {
+  addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean; example?: boolean }) => {
+    if (options.example === true) return writeExample(configFileOf(sourcesOf(options)), context);
     const loaded = await configFrom(options);
     const { config } = loaded;
     const hadDatabase = existsSync(config.databasePath);
@@ -56,6 +60,16 @@ async function requireApi(loaded: LoadedConfig, context: CliContext): Promise<vo
     if (next === checkAddress) throw new ConfigInvalidError(file, [issueAt(loaded, 'wholesale.base_url', problem)]);
     if (status !== 'pass') context.stderr.write(`warning: ${message}; ${next}\n`);
   }
+}
+
+/** @throws OrderSyncError REFUSED when the file is there */
+function writeExample(file: string, context: CliContext): void {
+  if (existsSync(file))
+    throw new OrderSyncError('REFUSED', `${file} is there already`, { hint: 'name another file with --config' });
+  mkdirSync(dirname(file), { recursive: true });
+  copyFileSync(exampleFile, file, constants.COPYFILE_EXCL);
+  report(context, true, file);
+  context.stdout.write('Change what it marks as yours, then run `order-sync check-config`\n');
 }
 
 /** Returns why the database that is there is an older copy; null if it is none. */

@@ -14,13 +14,20 @@ describe('a line whose product is the same under another SKU', () => {
   it.each([
     ['got another SKU', { sku: 'STEAM-TWENTY' }],
     ['got a SKU of the map that buys something else', { sku: 'STEAM-3PACK' }],
-    ['was deleted', { sku: null }],
+    ['was deleted', { sku: null, product_id: 0 }],
   ])('is the same line when the product %s', async (_, change) => {
     const { woo, bought, flagged } = await openShops();
     await woo(wooOrder(lineOf({})));
     expect(await woo(wooOrder(lineOf(change), 2))).toMatchObject({ taken: { known: 1, flagged: 0, takenBack: 0 } });
     expect(bought()).toEqual(['315 2 x steam-usd-20 pending']);
     expect(flagged()).toEqual([]);
+  });
+
+  it('is the same line when its variation was deleted, and the shop shows it as its product', async () => {
+    const { woo, bought, flagged } = await openShops();
+    await woo(wooOrder(lineOf({ variation_id: 95 })));
+    expect(await woo(wooOrder(lineOf({ sku: 'STEAM-3PACK' }), 2))).toMatchObject({ taken: { known: 1 } });
+    expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 pending'], []]);
   });
 
   it('is cancelled like any other when it is refunded after that', async () => {

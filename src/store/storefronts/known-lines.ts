@@ -63,9 +63,10 @@ export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonl
 export function withOrderedSku(database: Sqlite, order: OrderKey, line: StorefrontLine): StorefrontLine {
   const known = findKnownLine(database, order, line.lineId);
   const product = known === undefined ? undefined : textsFrom(known.extra)['shop_product'];
-  return known === undefined || product === undefined || product !== line.product
-    ? line
-    : { ...line, sku: orderedAs(known).sku };
+  if (known === undefined || product === undefined) return line;
+  // WooCommerce shows a deleted product as 0 without a SKU, and a deleted variation as 0 with the SKU of its product.
+  const wasDeleted = line.product === null ? line.sku === '' : line.product === product.replace(/\d+$/, '0');
+  return line.product === product || wasDeleted ? { ...line, sku: orderedAs(known).sku } : line;
 }
 
 /** The line of the newest state that stands for a known one: its own, or one that came in its place. */

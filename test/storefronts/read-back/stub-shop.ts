@@ -111,9 +111,17 @@ export function send(
 export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' };
 
 /**
- * The orders of a WooCommerce shop, as the REST API v3 documents them: OAuth 1.0a over http, `modified_after`, `dates_are_gmt`,
- * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order, products by SKU. It reads times as WordPress does:
- * a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
+ * The orders of a WooCommerce shop, as the REST API v3 documents them: `modified_after`, `dates_are_gmt`, `orderby=modified`,
+ * `include`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order, products by SKU, webhooks. It reads times as
+ * WordPress does: a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
+ *
+ * It answers as real shops do (7.0.0, 8.1.1 and 11.0.1, see `real-shop.test.ts`) where they differ from what one expects:
+ * - keys are taken over TLS only; over http calls are signed;
+ * - a read of an unknown order is refused with 404, a write with 400, and its refunds are an empty list;
+ * - lists leave out orders in the trash;
+ * - a variation without a SKU is not found by the SKU that its lines show;
+ * - a line of a deleted product has the product 0 and no SKU, that of a deleted variation the SKU of its product (tests write both);
+ * - without permalinks every path is redirected to itself with a slash, by `x-redirect-by: WordPress` (tests answer so).
  */
 export class StubWooCommerce extends StubShop {
   /** The time zone of the shop. */

@@ -16,6 +16,12 @@ interface Mail {
   readonly text: string;
 }
 
+/** As the shop's controllers refuse calls of an order that is not there. */
+const absent = (method: string, part: string | undefined): Reply => {
+  if (method === 'POST') return error(404, 'woocommerce_rest_order_invalid_id');
+  return error(method === 'PUT' && part === undefined ? 400 : 404, 'woocommerce_rest_shop_order_invalid_id');
+};
+
 const error = (status: number, code: string): Reply => ({ status, body: { code, message: code, data: { status } } });
 
 /**
@@ -68,7 +74,7 @@ export class WooCommerceOrders {
     const [, orderId, part] = /^\/wp-json\/wc\/v3\/orders\/(\d+)(?:\/(notes|refunds))?(?:\?|$)/.exec(path) ?? [];
     if (orderId === undefined) return null;
     const order = this.#orders.find(({ id }) => id === orderId);
-    if (order === undefined) return error(404, 'woocommerce_rest_shop_order_invalid_id');
+    if (order === undefined) return absent(method, part);
     if (method === 'GET' && part === 'notes') return { status: 200, body: this.notesOf(orderId).toReversed() };
     if (method === 'GET')
       return { status: 200, body: withNumericIds(part === 'refunds' ? order.refunds : this.#shown(order)) };

@@ -10,8 +10,7 @@ import { restSettings } from './shop-settings.ts';
 // Against a real shop, see `real-shop.ts`: WOO_TRIAL=<its folder> npx vitest run test/storefronts/real-shop.test.ts
 
 const folder = process.env['WOO_TRIAL'];
-const title =
-  folder === undefined ? 'a real WooCommerce (skipped: WOO_TRIAL names no folder of one)' : 'a real WooCommerce';
+const whySkipped = folder === undefined ? ' (skipped: WOO_TRIAL names no folder of one)' : '';
 const within = { timeout: 45_000, interval: 250 };
 const webhookPort = 22_811;
 const skuMap = `skus:
@@ -22,7 +21,7 @@ const skuMap = `skus:
   TRIAL-NEW: { type: gift_card_order, variant: steam-usd-20 }
 `;
 
-describe.skipIf(folder === undefined)(title, () => {
+describe.skipIf(folder === undefined)(`a real WooCommerce${whySkipped}`, () => {
   let shop: RealShop;
   let place: Installation;
   let worker: WorkerProcess;
@@ -96,7 +95,7 @@ describe.skipIf(folder === undefined)(title, () => {
     await afterReadBack();
     expect(entriesOf(id).map(({ quantity }) => quantity)).toEqual([2, 3]);
     expect(flagsOf(id)).toEqual([]);
-    console.log(shop.versions, '| mails for an order of two lines:', shop.mails(id).length);
+    process.stdout.write(`${shop.versions}; mails for an order of two lines: ${shop.mails(id).length}\n`);
   });
 
   it('buys nothing that is unpaid, on hold or cancelled, and buys when it is paid', async () => {
@@ -112,7 +111,7 @@ describe.skipIf(folder === undefined)(title, () => {
   it('flags a refund after the purchase, and the trash, once', async () => {
     const id = await shop.order([line('STEAM-20', 2)]);
     await expect.poll(() => shop.statusOf(id), within).toBe('completed');
-    const [item] = (await shop.call('GET', `/orders/${id}`)).value['line_items'] as Shown[];
+    const [item] = await shop.linesOf(id);
     const refund = {
       amount: '20',
       api_refund: false,
@@ -138,7 +137,7 @@ describe.skipIf(folder === undefined)(title, () => {
     });
     const id = await shop.order([{ product_id: made.value['id'], quantity: 1 }]);
     await expect.poll(() => shop.statusOf(id), within).toBe('completed');
-    const shown = async () => ((await shop.call('GET', `/orders/${id}`)).value['line_items'] as Shown[])[0]?.['sku'];
+    const shown = async () => (await shop.linesOf(id))[0]?.['sku'];
     await shop.call('PUT', `/products/${String(made.value['id'])}`, { sku: 'TRIAL-RENAMED' });
     await shop.call('PUT', `/orders/${id}`, { customer_note: 'renamed' });
     await afterReadBack();
@@ -159,7 +158,7 @@ describe.skipIf(folder === undefined)(title, () => {
     await shop.call('DELETE', `/products/${parent}/variations/${String(made)}?force=true`);
     await shop.call('PUT', `/orders/${id}`, { customer_note: 'deleted' });
     await afterReadBack();
-    const [shown] = (await shop.call('GET', `/orders/${id}`)).value['line_items'] as Shown[];
+    const [shown] = await shop.linesOf(id);
     expect(shown).toMatchObject({ product_id: parent, variation_id: 0, sku: 'STEAM-V' });
     expect([flagsOf(id), statesOf(id)]).toEqual([[], ['fulfilled']]);
   });

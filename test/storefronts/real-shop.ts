@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
+const listIn = (value: unknown): Shown[] => (Array.isArray(value) ? value : []);
 
 export type Shown = Record<string, unknown>;
 
@@ -63,6 +64,10 @@ export class RealShop {
 
   async statusOf(orderId: string): Promise<unknown> {
     return (await this.call('GET', `/orders/${orderId}`)).value['status'];
+  }
+
+  async linesOf(orderId: string): Promise<readonly Shown[]> {
+    return listIn((await this.call('GET', `/orders/${orderId}`)).value['line_items']);
   }
 
   /** Runs PHP within WordPress, as its own people and cron do. */

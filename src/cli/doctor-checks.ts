@@ -10,6 +10,7 @@ import { namespaceFingerprint } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/wall-clock.ts';
 import { shortDuration } from '../core/clock.ts';
+import { howToOpen } from '../ops/files.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
 
@@ -53,7 +54,7 @@ export function checkDataDir({ dataDir }: Config): Found {
     writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
   } catch (cause) {
     throw new OrderSyncError('FOLDER_UNUSABLE', `${dataDir} cannot be written`, {
-      hint: 'make it writable for the user that runs order-sync; the mount must not be read-only',
+      hint: howToOpen(dataDir),
       cause,
     });
   } finally {

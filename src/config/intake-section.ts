@@ -4,6 +4,7 @@ import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
 import {
   count,
   folderPath,
+  groupName,
   keyName,
   listenAddress,
   live,
@@ -16,7 +17,7 @@ import { csvColumns } from '../intake/orders/settings.ts';
 import { platformSettings, shopLists } from '../storefronts/settings.ts';
 import { readCaFile } from './wholesale-section.ts';
 import { listOf, section, someSources } from './schema-shapes.ts';
-import { type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
+import { checkGroup, type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 export const folderIntake = section('The watched folder.', {
   inbox: folderPath(
@@ -26,6 +27,11 @@ export const folderIntake = section('The watched folder.', {
   rejected: folderPath(
     'Where rejected files go, each with a `.error.json` that says why. Default: `<data_dir>/rejected`.',
   ),
+  group: groupName
+    .optional()
+    .describe(
+      'The group that may put files into the inbox and read reports of rejected ones. Else as `results.group`.',
+    ),
   ready: z
     .enum(['stable', 'done_file'])
     .default('stable')
@@ -83,6 +89,7 @@ export function checkFolders(check: SectionCheck, { intake: { folder }, results 
 
 export function checkFolder(check: SectionCheck): void {
   const folder = ['intake', 'folder'];
+  checkGroup(check, ...folder, 'group');
   const column = [...folder, 'columns', 'sku'];
   if (typeof check.at(...column) !== 'string' || check.at(...folder, 'sku_map') !== undefined) return;
   check.report(column, 'needs `intake.folder.sku_map`, which says what each SKU stands for');

@@ -34,8 +34,8 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
   const document = withDerivedDefaults(parsed.data, cwd);
-  const { group } = document.results;
-  const readings = { secrets, ca, gid: group === undefined ? null : findGroup(group) };
+  const { results, intake } = document;
+  const readings = { secrets, ca, gid: gidOf(results.group), intakeGid: gidOf(intake.folder.group) };
   const config = toConfig(document, readings);
   const readable = warnOfReadableFiles({
     'reference.secret_file': config.reference.secretFile,
@@ -53,6 +53,8 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     digests: digestValues(document, secrets),
   };
 }
+
+const gidOf = (group: string | undefined): number | null => (group === undefined ? null : findGroup(group));
 
 /** Sorts by place: the lines of the file in their order. */
 function byPlace(left: ConfigIssue, right: ConfigIssue): number {

@@ -57,12 +57,13 @@ export interface Readings {
   readonly secrets: ReadonlyMap<string, string>;
   /** The content of `wholesale.ca_file`. */
   readonly ca: string | null;
-  /** The number of `results.group`. */
+  /** The numbers of `results.group` and `intake.folder.group`. */
   readonly gid: number | null;
+  readonly intakeGid: number | null;
 }
 
 /** The configuration as the code uses it: keys in camelCase, secrets read, and what no key sets. */
-export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readings) {
+export function toConfig(document: ResolvedDocument, { secrets, ca, gid, intakeGid }: Readings) {
   const { trial, ...others } = document;
   const { disk, intake, wholesale, submit, results, alerts, upkeep, seal, retention, admin, sandbox } = others;
   const { webhook, folder } = intake;
@@ -76,7 +77,7 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid }: Readi
     /** With less free space no new orders are taken in, or nothing is sent: every call must be recorded. */
     disk: { minFreeBytes: disk.min_free_bytes, sendingMinFreeBytes: disk.min_free_bytes / 2 },
     intake: {
-      folder: toFolderSettings(folder, scale),
+      folder: toFolderSettings(folder, intakeGid, scale),
       webhook: toWebhookSettings(webhook, secretAt),
       shops: webhook === undefined ? [] : resolveShops(webhook, (path) => secrets.get(`intake.webhook.${path}`), scale),
     },
@@ -131,10 +132,21 @@ function toAlertSettings(alerts: ResolvedDocument['alerts'], secretAt: SecretAt,
   }));
 }
 
-function toFolderSettings(folder: ResolvedDocument['intake']['folder'], scale: number): FolderSettings {
-  const { currency = null, sku_map: skuMap = null, allow_mangled_ids: allowMangledIds, ...others } = folder;
+function toFolderSettings(
+  folder: ResolvedDocument['intake']['folder'],
+  gid: number | null,
+  scale: number,
+): FolderSettings {
+  const {
+    group: _group,
+    currency = null,
+    sku_map: skuMap = null,
+    allow_mangled_ids: allowMangledIds,
+    ...others
+  } = folder;
   return {
     ...others,
+    gid,
     // Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts.
     work: join(dirname(others.inbox), 'work'),
     currency,

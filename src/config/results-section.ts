@@ -3,6 +3,7 @@ import { resultEventTypes } from '../core/result/result-events.ts';
 import {
   count,
   folderPath,
+  groupName,
   httpUrl,
   isHttpUrl,
   keyName,
@@ -11,10 +12,9 @@ import {
   secretText,
   signingSecrets,
 } from '../core/settings/schema-values.ts';
-import { findGroup, isInGroup } from '../ops/system-groups.ts';
 import { alertTopics, qrForms } from '../results/settings.ts';
 import { listOf, section, someSources } from './schema-shapes.ts';
-import { type ConfigPath, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
+import { checkGroup, type ConfigPath, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 const allowHttp = z
   .boolean()
@@ -50,9 +50,7 @@ export const results = section('Where results are written back to.', {
   folder: folderPath(
     'Where results are written, as `<source>/<order_id>.json`, and those of CSV order files as `files/<name>.<id>.csv`. Default: `<data_dir>/results`.',
   ),
-  group: z
-    .string()
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes')
+  group: groupName
     .optional()
     .describe(
       'The group that may read results (`0640`), by name, or by number in quotes. The user of the worker must be in it. Unset: only that user (`0600`).',
@@ -109,7 +107,7 @@ export const alerts = listOf(
 
 /** Deliveries are recorded under the name of an endpoint, so two must not share one. */
 export function checkResults(check: SectionCheck): void {
-  checkGroup(check);
+  checkGroup(check, 'results', 'group');
   const endpoints = check.entries('results', 'callbacks');
   check.distinct(endpoints, 'name', 'the names of the other callbacks');
   for (const at of endpoints) {
@@ -137,17 +135,3 @@ const listedTwice = () => 'is listed twice: remove one of them';
 
 const mayBeHttp = (check: SectionCheck, endpoint: ConfigPath): boolean =>
   check.isSandbox || check.at(...endpoint, 'allow_http') === true;
-
-function checkGroup(check: SectionCheck): void {
-  const at = ['results', 'group'];
-  const group = check.at(...at);
-  if (typeof group !== 'string') return;
-  const gid = findGroup(group);
-  if (gid === null) {
-    check.report(at, `is no group of this machine: create it, or give its number, got "${group}"`);
-  } else if (!isInGroup(gid)) {
-    const user = process.getuid?.();
-    const problem = `is a group that the user ${user} is not in: add the user to it and start the worker anew`;
-    check.report(at, `${problem}, got "${group}"`);
-  }
-}

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { isHttpUrl, isLoopback } from '../core/settings/schema-values.ts';
+import { findGroup, isInGroup } from '../ops/system-groups.ts';
 import type { ConfigIssue } from './config-issue.ts';
 
 export type ConfigPath = readonly (string | number)[];
@@ -144,4 +145,18 @@ export function problemOfWhsec(secret: string): string | null {
   const bytes = Buffer.from(encoded, 'base64').length;
   if (bytes >= 24 && bytes <= 64) return null;
   return 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
+}
+
+/** A group that this process may give its files to. */
+export function checkGroup(check: SectionCheck, ...at: ConfigPath): void {
+  const group = check.at(...at);
+  if (typeof group !== 'string') return;
+  const gid = findGroup(group);
+  if (gid === null) {
+    check.report(at, `is no group of this machine: create it, or give its number, got "${group}"`);
+  } else if (!isInGroup(gid)) {
+    const user = process.getuid?.();
+    const problem = `is a group that the user ${user} is not in: add the user to it and start the worker anew`;
+    check.report(at, `${problem}, got "${group}"`);
+  }
 }

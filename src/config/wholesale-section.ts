@@ -53,7 +53,17 @@ export const wholesale = z
 
 const noProblem = () => null;
 
+/** The host of the example files: a database must not be bound to it. */
+const placeholder = /^https?:\/\/wholesale\.example\.com(?=[:/]|$)/i;
+
 export function checkWholesale(check: SectionCheck): void {
+  const address = check.at('wholesale', 'base_url');
+  if (typeof address === 'string' && placeholder.test(address)) {
+    check.report(
+      ['wholesale', 'base_url'],
+      `is the one of the example: write the address of your API, got "${address}"`,
+    );
+  }
   if (!check.isSandbox) check.encrypted(['wholesale', 'base_url'], 'keys and codes would cross the network');
   const limits = ['wholesale', 'limits'];
   const requests = check.number([...limits, 'requests'], 60);

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { constants, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
@@ -66,6 +67,38 @@ export async function replaceFile(
 
 export async function writeFileAtomically(path: string, text: string, access: FileAccess = onlyOwner): Promise<void> {
   await replaceFile(path, (draft) => draft.writeFile(text, 'utf8'), access);
+}
+
+/**
+ * Lets a group into a folder of this user; `mode` says how far. A folder of somebody else stays as it is, and a link is followed
+ * only where `mayBeLink`: another writer beside it could put one there.
+ */
+export async function letGroupIn(
+  path: string,
+  { gid: group, mode: wanted }: FileAccess,
+  mayBeLink = false,
+): Promise<void> {
+  const folder = await open(path, constants.O_DIRECTORY | (mayBeLink ? 0 : constants.O_NOFOLLOW));
+  try {
+    const { uid, gid, mode } = await folder.stat();
+    if (uid !== process.getuid?.()) return;
+    if (group !== null && gid !== group) await folder.chown(uid, group);
+    if ((mode & wanted) !== wanted) await folder.chmod((mode | wanted) & 0o7777);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Who this process is, whose a folder is, and the command that gives it: for the hint of an error. */
+export function howToOpen(folder: string): string {
+  const self = `${process.getuid?.() ?? 'unknown'}:${process.getgid?.() ?? 'unknown'}`;
+  try {
+    const { uid, gid, mode } = statSync(folder);
+    const rights = `${folder} belongs to ${uid}:${gid} with mode 0${(mode & 0o777).toString(8)}`;
+    return `order-sync runs as uid:gid ${self}, and ${rights}; as root: chown ${self} ${folder}. Its mount must not be read-only`;
+  } catch {
+    return folder === dirname(folder) ? `order-sync runs as uid:gid ${self}` : howToOpen(dirname(folder));
+  }
 }
 
 /** Throws FOLDER_UNUSABLE for a link: who may write beside it could have the worker write anywhere. */

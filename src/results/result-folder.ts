@@ -1,19 +1,17 @@
-import { constants, type FileHandle, lstat, mkdir, open, opendir, readdir, readFile, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, opendir, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileAccess, replaceFile, requireRealFolder, syncFolder } from '../ops/files.ts';
+import { type FileAccess, letGroupIn, replaceFile, requireRealFolder, syncFolder } from '../ops/files.ts';
 import { renderResultDocument, resultFileName } from '../core/result/result-document.ts';
 import { folderSinkName } from '../store/results/due-results.ts';
 import type { Sink } from './delivery-loop.ts';
 
 /** A folder of results is at least this open: the files in it are what is secret. */
 const leastFolderMode = 0o750;
-/** Files that are created in such a folder get its group. */
-const setGroup = 0o2000;
 
 /** The mode of a folder whose files have this mode: their readers may also find them. */
-function folderModeFor({ mode, gid }: FileAccess): number {
+function folderModeFor({ mode }: FileAccess): number {
   const readable = mode & 0o444;
-  return leastFolderMode | readable | (readable >> 2) | (gid === null ? 0 : setGroup);
+  return leastFolderMode | readable | (readable >> 2);
 }
 
 export type ResultFile = { readonly subfolder: string; readonly name: string };
@@ -92,13 +90,7 @@ export class ResultFolder {
     if ((await mkdir(folder, { recursive: true, mode: leastFolderMode })) !== undefined) await syncFolder(this.#path);
     const isRoot = folder === this.#path;
     if (!isRoot) await requireRealFolder(folder);
-    // Another writer of the folder could put a link there after the check.
-    const handle = await open(folder, constants.O_DIRECTORY | (isRoot ? 0 : constants.O_NOFOLLOW));
-    try {
-      await letReadersIn(handle, this.#access);
-    } finally {
-      await handle.close();
-    }
+    await letGroupIn(folder, { gid: this.#access.gid, mode: folderModeFor(this.#access) }, isRoot);
     this.#ready.add(folder);
   }
 }
@@ -107,15 +99,6 @@ export class ResultFolder {
 async function wasWrittenBefore(path: string, timeMs: number): Promise<boolean> {
   const stats = await lstat(path).catch(() => null);
   return stats !== null && stats.isFile() && stats.mtimeMs < timeMs;
-}
-
-/** Lets the readers of files find them in a folder. One that belongs to somebody else stays as it is. */
-async function letReadersIn(folder: FileHandle, access: FileAccess): Promise<void> {
-  const { uid, gid, mode } = await folder.stat();
-  if (uid !== process.getuid?.()) return;
-  if (access.gid !== null && gid !== access.gid) await folder.chown(uid, access.gid);
-  const wanted = folderModeFor(access);
-  if ((mode & wanted) !== wanted) await folder.chmod((mode | wanted) & 0o7777);
 }
 
 /** Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names. */

@@ -141,7 +141,18 @@ describe('order-sync init', () => {
     writeFileSync(join(blocked.folder, 'file'), '');
     const { code, stderr } = await blocked.run('init');
     expect(code).toBe(5);
-    expect(stderr).toMatch(/The folder .*\/file\/data cannot be made\nWhat to do: /);
+    expect(stderr).toMatch(
+      /The folder .*\/file\/data cannot be made or written\nWhat to do: order-sync runs as uid:gid \d+:\d+, and .*\/file belongs to .*; as root: chown/,
+    );
+  });
+
+  it('writes into each folder, also one that is there: a mount may be read-only or of another user', async () => {
+    const blocked = installation(
+      (folder) => `${sandboxConfig(folder)}reference: { progress_folder: /proc/self/fdinfo }\n`,
+    );
+    const { code, stdout, stderr } = await blocked.run('init');
+    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.not.stringContaining('/proc/self/fdinfo') });
+    expect(stderr).toContain('The folder /proc/self/fdinfo cannot be made or written');
   });
 });
 

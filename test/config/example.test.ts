@@ -8,7 +8,9 @@ import { readYaml } from '../../src/config/yaml-file.ts';
 import { folderWith } from './config-file.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const example = readFileSync(join(root, 'config/order-sync.example.yaml'), 'utf8');
+const written = readFileSync(join(root, 'config/order-sync.example.yaml'), 'utf8');
+/** Its address is one that no configuration may keep. */
+const example = written.replace('https://wholesale.example.com', 'https://api.example.com');
 /** A key that is off follows a `#` without a space. Prose has a space there. */
 const everythingOn = example.replace(/^( *)#(?=[a-z_-])/gm, '$1');
 
@@ -23,6 +25,12 @@ function writtenKeys(value: unknown, prefix = ''): string[] {
 }
 
 describe('the example configuration', () => {
+  it('is refused as long as it has the address of the example', () => {
+    const cwd = folderWith({ 'example.yaml': written.replace('/run/secrets/wholesale_key', 'key') });
+    const load = () => loadConfig({ file: 'example.yaml', cwd, environment: {} });
+    expect(load).toThrow('wholesale.base_url is the one of the example: write the address of your API');
+  });
+
   it('is valid for production once its key file exists', () => {
     const cwd = folderWith({ 'example.yaml': example.replace('/run/secrets/wholesale_key', 'key') });
     const { config, warnings } = loadConfig({ file: 'example.yaml', cwd, environment: {} });
@@ -39,7 +47,7 @@ describe('the example configuration', () => {
   it('shows the defaults, except of keys that are marked as yours', () => {
     const least = folderWith({
       'c.yaml':
-        'instance: my-shop\nwholesale: { base_url: "https://wholesale.example.com", keys: [{name: main, value_file: key}] }',
+        'instance: my-shop\nwholesale: { base_url: "https://api.example.com", keys: [{name: main, value_file: key}] }',
       'example.yaml': example.replace('/run/secrets/wholesale_key', 'key'),
     });
     const load = (file: string) => loadConfig({ file, cwd: least, environment: {} }).config;

@@ -28,7 +28,7 @@ log: { level: loud }
       'c.yaml:1:11 instance must be text (in quotes, if it looks like a number), got 12 (number)',
       'c.yaml:2:1 data_dri is no key of this version; did you mean "data_dir"?',
       'c.yaml:5:12 intake.folder.ready must be one of stable, done_file, got "soon" (string)',
-      'c.yaml:6:5 intake.folder.scan_interval_ms is no key of this version; expected one of inbox, archive, rejected, ready, source, currency, sku_map, columns, allow_mangled_ids',
+      'c.yaml:6:5 intake.folder.scan_interval_ms is no key of this version; expected one of inbox, archive, rejected, group, ready, source, currency, sku_map, columns, allow_mangled_ids',
       'c.yaml:8:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
       'c.yaml:12:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
       'c.yaml:12:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',

@@ -48,7 +48,7 @@ const others: Record<string, string> = {
   on: '[disk]',
   events: '[order.updated]',
   secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
-  'results.group': String(process.getgid?.()),
+  group: String(process.getgid?.()),
   prefix: 'other',
   currency: 'EUR',
   fallback_currency: 'GBP',

@@ -41,7 +41,9 @@ afterAll(() => rmSync(place, { recursive: true, force: true }));
 function configOf(text: string, environment: Record<string, string> = {}): Config {
   writeFileSync(join(place, 'secret'), 'a-secret-of-a-test');
   const here = (value: string): string =>
-    value.replaceAll(/\/(run\/secrets\/\S+|etc\/order-sync\/wholesale_key)/g, join(place, 'secret'));
+    value
+      .replace('wholesale.example.com', 'api.example.com')
+      .replaceAll(/\/(run\/secrets\/\S+|etc\/order-sync\/wholesale_key)/g, join(place, 'secret'));
   writeFileSync(join(place, 'order-sync.yaml'), here(text));
   const variables = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, here(value)]));
   return loadConfig({ file: join(place, 'order-sync.yaml'), cwd: place, environment: variables }).config;
@@ -138,6 +140,19 @@ describe('deploy/kubernetes/', () => {
     }
   });
 
+  it('lets one pod mount each claim, and names no two things alike', () => {
+    const claims = resources.filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    for (const { spec } of claims) expect(spec.accessModes).toEqual(['ReadWriteOncePod']);
+    // Podman makes one volume of a ConfigMap and a Secret of one name.
+    const names = pods.flatMap(({ volumes }) =>
+      volumes.map((volume: Resource) => volume.configMap?.name ?? volume.secret?.secretName),
+    );
+    expect(new Set(names.filter((name) => name !== undefined))).toEqual(
+      new Set(['order-sync-config', 'order-sync-secrets']),
+    );
+    expect(configMap.metadata.name).toBe('order-sync-config');
+  });
+
   it('runs every container closed: not root, no capability, a read-only root', () => {
     for (const pod of pods) {
       expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
@@ -154,10 +169,15 @@ describe('deploy/kubernetes/', () => {
   });
 
   it('runs one worker at a time, starts the sidecar first, and starts commands that exist', () => {
-    const sidecar = resources.find(({ kind }) => kind === 'Deployment').spec;
-    expect(sidecar).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
+    const sets = resources.filter(({ kind }) => kind === 'StatefulSet');
+    const services = resources.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name);
+    // A Deployment would start a second pod beside one of a lost node.
+    expect(sets.map(({ spec }) => [spec.replicas, spec.serviceName])).toEqual([
+      [1, services[0]],
+      [1, services[1]],
+    ]);
+    const sidecar = sets.find(({ metadata }) => metadata.name === 'shop').spec;
     expect(sidecar.template.spec.initContainers).toMatchObject([{ name: 'order-sync', restartPolicy: 'Always' }]);
-    expect(resources.find(({ kind }) => kind === 'StatefulSet').spec.replicas).toBe(1);
     for (const { args, ...container } of workers) {
       expect(problemOf(args)).toBeNull();
       const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'].flatMap((name) => container[name] ?? []);

@@ -109,7 +109,9 @@ describe('the compose example for production', () => {
   });
 
   it('configures a worker with every path in a volume', () => {
-    const cwd = folderWith({ 'order-sync.yaml': read('deploy/production/order-sync.yaml') });
+    const cwd = folderWith({
+      'order-sync.yaml': read('deploy/production/order-sync.yaml').replace('wholesale.example.com', 'api.example.com'),
+    });
     const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(of(lastStage, 'ENV').join(' '))?.[1];
     const { config } = loadConfig({
       file: 'order-sync.yaml',

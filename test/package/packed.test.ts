@@ -113,7 +113,9 @@ describe.skipIf(!asked)(
       writeFileSync(join(app(), 'wholesale.key'), 'sk-test', { mode: 0o600 });
       writeFileSync(
         join(app(), 'config/order-sync.yaml'),
-        example.replace('/run/secrets/wholesale_key', 'wholesale.key'),
+        example
+          .replace('/run/secrets/wholesale_key', 'wholesale.key')
+          .replace('https://wholesale.example.com', 'https://127.0.0.1:9'),
       );
       // Beside the demo, whose database belongs to the sandbox.
       expect(succeeds('npx', ['order-sync', 'init'], app())).toContain('data/order-sync.db');

@@ -18,7 +18,7 @@ const write = (folder: ResultFolder): Promise<void> =>
 describe('the folder of results', () => {
   it.each([
     [0o600, null, '600', '750'],
-    [0o640, process.getgid?.() ?? 0, '640', '2750'],
+    [0o640, process.getgid?.() ?? 0, '640', '750'],
     [0o644, null, '644', '755'],
   ])(
     'with files of mode %o and group %s has files of mode %s in folders of mode %s',
@@ -36,7 +36,7 @@ describe('the folder of results', () => {
     chmodSync(root, 0o700);
     chmodSync(join(root, 'shop1'), 0o770);
     await write(new ResultFolder(root, { mode: 0o640, gid: process.getgid?.() ?? 0 }));
-    expect([modeOf(root), modeOf(join(root, 'shop1'))]).toEqual(['2750', '2770']);
+    expect([modeOf(root), modeOf(join(root, 'shop1'))]).toEqual(['750', '770']);
   });
 
   it('changes nothing where a link in it leads', async () => {

@@ -22,5 +22,6 @@ export const folderSettings = {
   ready: 'stable',
   limits: parseLimits,
   columns: {},
+  gid: null,
   allowMangledIds: false,
 } as const satisfies Omit<FolderSettings, 'inbox' | 'work' | 'archive' | 'rejected'>;

@@ -1,5 +1,6 @@
-import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { constants, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { ClockFollower } from '../../app/clock-follower.ts';
 import { noticeOlderCopy } from '../../app/older-copy.ts';
@@ -7,6 +8,7 @@ import { openOutbox } from '../../app/open-outbox.ts';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { ConfigInvalidError } from '../../config/config-issue.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { howToOpen } from '../../ops/files.ts';
 import { ContinuousClock } from '../../ops/system-clock.ts';
 import { upstreamOf } from '../../store/sqlite/inspect.ts';
 import { configFileOf, exampleFile } from '../../config/layers.ts';
@@ -95,13 +97,17 @@ function foldersOf(config: Config): string[] {
   return [...new Set([config.dataDir, inbox, work, archive, rejected, config.results.folder, progressFolder])];
 }
 
-/** Returns whether it was made. Closed to other users: results hold codes that are as good as money. */
+/** Returns whether it was made; it can be written. Closed to other users: results hold codes that are as good as money. */
 function makeFolder(path: string): boolean {
   try {
-    return mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined;
+    const isNew = mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined;
+    const probe = join(path, `.order-sync-probe-${randomUUID()}`);
+    writeFileSync(probe, '', { flag: 'wx', mode: 0o600 });
+    rmSync(probe);
+    return isNew;
   } catch (error) {
-    throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${path} cannot be made`, {
-      hint: 'make it yourself and give it to the user that runs order-sync, or change its path in the config',
+    throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${path} cannot be made or written`, {
+      hint: howToOpen(path),
       cause: error,
     });
   }

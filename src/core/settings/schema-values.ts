@@ -65,6 +65,11 @@ export const httpUrl = z
     'must be an http or https address without user, query or fragment, for example "https://api.example.com/v1"',
   );
 
+/** A group of this machine; its number must be in quotes. */
+export const groupName = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes');
+
 /** `host:port`, with brackets around an IPv6 host. */
 export const listenAddress = z
   .string()

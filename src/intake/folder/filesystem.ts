@@ -4,7 +4,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { requireRealFolder, syncFolder } from '../../ops/files.ts';
+import { howToOpen, letGroupIn, requireRealFolder, syncFolder } from '../../ops/files.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -98,11 +98,11 @@ export async function contentHash(path: string): Promise<string | null> {
 }
 
 /**
- * Creates missing folders, for this user only, and renames a test file between them: two mounts of one file system look
+ * Creates missing folders, for this user and the group of the configuration, and renames a test file between them: two mounts of one file system look
  * alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
  */
 export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
-  const { inbox, work, archive, rejected } = config;
+  const { inbox, work, archive, rejected, gid } = config;
   const name = `.order-sync-probe-${probeId}`;
   let at = join(inbox, name);
   let step = '';
@@ -111,6 +111,8 @@ export async function checkFolders(config: FolderSettings, probeId: string): Pro
       step = `create ${folder}`;
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await requireRealFolder(folder);
+      const mode = { [inbox]: 0o770, [rejected]: 0o750 }[folder];
+      if (gid !== null && mode !== undefined) await letGroupIn(folder, { gid, mode });
     }
     step = `write in ${inbox}`;
     await writeFile(at, '', { flag: 'wx', mode: 0o600 });
@@ -132,7 +134,7 @@ function unusable(step: string, cause: unknown): unknown {
   const hint = hasErrno(cause, 'EXDEV')
     ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each.'
     : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
-      ? 'The user that runs order-sync must be allowed to write to these folders; the mount must not be read-only.'
+      ? howToOpen('path' in cause ? String(cause.path) : '/')
       : 'Check that the path is a folder and that the disk is not full.';
   return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

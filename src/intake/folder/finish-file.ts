@@ -135,9 +135,9 @@ export async function moveToRejected(
   return { kind: 'rejected', file, code, message };
 }
 
-async function writeReport({ rejected }: FolderSettings, name: string, text: string): Promise<void> {
+async function writeReport({ rejected, gid }: FolderSettings, name: string, text: string): Promise<void> {
   await requireRealFolder(rejected);
-  await writeFileAtomically(join(rejected, name), text);
+  await writeFileAtomically(join(rejected, name), text, { mode: gid === null ? 0o600 : 0o640, gid });
 }
 
 /** Everything is committed before a move, so nothing is lost when somebody has removed the file from the work folder. */

@@ -6,6 +6,8 @@ export interface FolderSettings {
   readonly work: string;
   readonly archive: string;
   readonly rejected: string;
+  /** The group that may put files into the inbox and read reports of rejected ones; null: only the user of the worker. */
+  readonly gid: number | null;
   readonly source: string;
   /** The balance to charge for orders that name none; null: each must name one. */
   readonly currency: string | null;

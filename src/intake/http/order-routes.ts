@@ -63,17 +63,26 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   if (isNew) deps.onChanged(acceptedLines(orders));
   const [first] = orders;
   const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
-  const requestIds = orders.map(({ requestId }) => requestId);
   // Who waits gets the result, with its delivered codes.
-  const waited = caller.scopes.includes('read') ? await waitIfPreferred(deps, context, requestIds) : null;
-  if (waited === null) {
-    const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
-    return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
+  if (caller.scopes.includes('read') && preferredWaitS(deps, context) !== null) {
+    const requestIds = orders.map(({ requestId }) => requestId);
+    // Not awaited here: this call would keep all that was read in memory, for as long as the caller waits.
+    return answerWhenDone(deps, context, { requestIds, single, location, caller: caller.name });
   }
+  const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
+  return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
+}
+
+/** The results of orders, as soon as all are done, or when the caller does not want to wait any longer. */
+async function answerWhenDone(
+  deps: OrderRoutesDeps,
+  context: Context<Web>,
+  asked: { requestIds: readonly number[]; single: boolean; location: Record<string, string>; caller: string },
+): Promise<Response> {
+  const { requestIds, single, location, caller } = asked;
+  const waited = await waitIfPreferred(deps, context, requestIds);
   await deps.largeAnswers.turn(requestIds.length, context.env.outgoing);
-  const documents = await Promise.all(
-    await inTurns(requestIds, (requestId) => readResult(deps, caller.name, requestId)),
-  );
+  const documents = await Promise.all(await inTurns(requestIds, (requestId) => readResult(deps, caller, requestId)));
   const status = documents.some(({ state }) => state === 'in_progress') ? 202 : 200;
   return jsonAnswer(single ? documents[0] : { orders: documents }, status, { ...location, ...waited });
 }
@@ -147,21 +156,26 @@ function notFound(source: string, orderId: string): Refusal {
   return new Refusal('not_found', `There is no order "${orderId}" of the source "${source}".`);
 }
 
-/** Waits as `Prefer: wait=N` asks (RFC 7240), and returns the header of the answer; null: nothing valid is asked for. */
-async function waitIfPreferred(
-  { config, waiting }: OrderRoutesDeps,
-  context: Context<Web>,
-  requestIds: readonly number[],
-): Promise<Record<string, string> | null> {
+/** For how long the caller wants to wait (RFC 7240), and may; null: nothing valid is asked for. */
+function preferredWaitS({ config }: OrderRoutesDeps, { env }: Context<Web>): number | null {
   // As Node parsed it: hono would copy all headers first.
-  const seconds = (context.env.incoming.headers['prefer'] ?? '')
+  const seconds = (env.incoming.headers['prefer'] ?? '')
     .toString()
     .split(',')
     .map((preference) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;|$)/i.exec(preference)?.[1])
     .find((found) => found !== undefined);
-  if (seconds === undefined) return null;
-  const waitS = Math.min(Number(seconds), config.limits.waitS);
-  await waiting.wait(requestIds, waitS * 1000, context.req.raw.signal);
+  return seconds === undefined ? null : Math.min(Number(seconds), config.limits.waitS);
+}
+
+/** Waits as `Prefer: wait=N` asks, and returns the header of the answer; null: nothing valid is asked for. */
+async function waitIfPreferred(
+  deps: OrderRoutesDeps,
+  context: Context<Web>,
+  requestIds: readonly number[],
+): Promise<Record<string, string> | null> {
+  const waitS = preferredWaitS(deps, context);
+  if (waitS === null) return null;
+  await deps.waiting.wait(requestIds, waitS * 1000, context.req.raw.signal);
   return { 'preference-applied': `wait=${waitS}` };
 }
 

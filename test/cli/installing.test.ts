@@ -41,7 +41,8 @@ describe('order-sync init', () => {
     const made = await runHere(['init', '--example', '--config', file]);
     expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`made  ${file}\n`) });
     writeFileSync(join(folder, 'key'), 'sk-test');
-    const set = [`data_dir=${folder}`, `wholesale.keys.0.value_file=${join(folder, 'key')}`];
+    const own = 'wholesale.base_url=https://api.example.com';
+    const set = [`data_dir=${folder}`, own, `wholesale.keys.0.value_file=${join(folder, 'key')}`];
     const checked = await runHere(['check-config', '--config', file, ...set.flatMap((value) => ['--set', value])]);
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('valid') });
     const again = await runHere(['init', '--example', '--config', file]);

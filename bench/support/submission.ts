@@ -43,7 +43,7 @@ export async function openSubmission(options: {
   });
   const wholesale = createWholesaleClient({ baseUrl: options.url, clock });
   // Limits that are never reached: the bench measures everything except waiting for the budget.
-  const limits = { windowMs: 100, requests: 100_000, orders: 100_000, transitMs: 100 };
+  const limits = { windowMs: 100, requests: 300_000, orders: 100_000, transitMs: 100 };
   const dispatcher = new Dispatcher(
     {
       store,

@@ -13,7 +13,7 @@ import { flagForReview, holdEntry, lookUpNext, recoverEntry } from './entry-chan
 import { originOf } from './esim-origins.ts';
 import { readLane } from './lanes.ts';
 import { readExposure } from './open-calls.ts';
-import { isLanePaused, isSendPaused, readPause, readPauses, pausesWithout, type PausedScopes } from './pauses.ts';
+import { isLanePaused, isSendPaused, readPause, pausesWithout, type Pause, type PausedScopes } from './pauses.ts';
 import { delayForRecheck } from './rechecks.ts';
 import { productsAgainst } from './scope-evidence.ts';
 import { whyHeldByShop } from './shop-holds.ts';
@@ -42,10 +42,10 @@ const findCost = columnOf<[string, string], number>(
 );
 
 /** Paused scopes that hold nothing up in this claim: a trial is due, or the canary counts the open orders itself. */
-export function notHeldUp(database: Sqlite, { trials, step }: AttemptClaim): readonly string[] {
+export function notHeldUp(pauses: readonly Pause[], { trials, step }: AttemptClaim): readonly string[] {
   // A key of another account looks up what was sent with it.
   const own = step === 'lookup' ? keyOfOtherAccount : connectorUnproven;
-  const counted = readPauses(database).filter(({ reason }) => reason === connectorUnproven || reason === own);
+  const counted = pauses.filter(({ reason }) => reason === connectorUnproven || reason === own);
   return [...trials, ...counted.map(({ scope }) => scope)];
 }
 

@@ -166,13 +166,11 @@ export function updatePausesOfKeys(
 }
 
 /**
- * Read inside the transaction of a claim, so that nothing is sent after a pause was confirmed.
+ * The scopes that hold a claim up, read inside its transaction, so that nothing is sent after a pause was confirmed.
  * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
  */
-export function readPausedScopes(database: Sqlite, trials: readonly string[]): PausedScopes {
-  return pausedScopes(
-    readPauses(database).filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
-  );
+export function pausesBut(pauses: readonly Pause[], trials: readonly string[]): PausedScopes {
+  return pausedScopes(pauses.filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)));
 }
 
 export function pausedScopes(paused: readonly Pause[]): PausedScopes {

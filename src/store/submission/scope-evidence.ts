@@ -20,6 +20,7 @@ const products = columnOf<[string], string>(
 const countOf = columnOf<[string, string], number>(
   'SELECT count(*) FROM scope_evidence WHERE scope = ? AND reason = ?',
 );
+const hasAny = columnOf<[], 0 | 1>('SELECT EXISTS (SELECT 1 FROM scope_evidence)');
 const insert = statementOf<EvidenceKey & { entryId: number; product: string | null; nowMs: number }, never>(
   `INSERT INTO scope_evidence (scope, reason, entry_id, product, at_ms)
    VALUES (:scope, :reason, :entryId, :product, :nowMs)
@@ -45,7 +46,9 @@ export function productsAgainst(database: Sqlite, scope: string): ReadonlySet<st
 /** Returns whether a pause was opened, postponed or ended. Called inside a transaction. */
 export function applyScopeChange(database: Sqlite, change: ScopeChange, nowMs: number): boolean {
   const { forget, remember, open, postpone, end } = change;
-  for (const { scope, reason } of forget) forgetEvidence(database).run({ scope, reason });
+  // A success forgets a dozen kinds of evidence, and mostly there is none.
+  if (forget.length > 0 && hasAny(database).get() === 1)
+    for (const { scope, reason } of forget) forgetEvidence(database).run({ scope, reason });
   for (const { scope, reason, entryId, product } of remember) {
     const count = countOf(database).get(scope, reason) ?? 0;
     if (count >= mostOfScope) removeOldest(database).run({ scope, reason });

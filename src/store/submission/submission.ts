@@ -21,7 +21,7 @@ import { KeptAnswers, keepAnswer } from './kept-answers.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { findNextToSend, notHeldUp, rememberCost, trialOf } from './next-to-send.ts';
 import { readExposure } from './open-calls.ts';
-import { Pauses, readPausedScopes, recordPause } from './pauses.ts';
+import { Pauses, pausesBut, readPauses, recordPause } from './pauses.ts';
 import { firstReplacementOf } from './replacements.ts';
 import { applyScopeChange, readScopeFindings } from './scope-evidence.ts';
 import { restartDelays } from './settlement-delays.ts';
@@ -104,7 +104,8 @@ export class Submission {
     const outbox = this.#outbox;
     const { database } = outbox;
     const { keyName, incarnationId, nowMs } = claim;
-    const paused = readPausedScopes(database, notHeldUp(database, claim));
+    const pauses = readPauses(database);
+    const paused = pausesBut(pauses, notHeldUp(pauses, claim));
     if (paused.account || paused.keys.includes(keyName)) return null;
     const isSend = claim.step === 'send';
     const fingerprint = claim.keyValue === undefined ? null : keyFingerprint(outbox.namespace, claim.keyValue);

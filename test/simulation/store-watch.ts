@@ -56,6 +56,8 @@ const changesEntries = new Set([
   'operator.actOnEntry',
 ]);
 
+const takesIn = new Set([...changesEntries].filter((name) => /^(intake|storefronts)\./.test(name)));
+
 /** The kind whose lookup is recorded as proven; null for another call. */
 function kindOf(value: unknown): LookedUp | null {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
@@ -213,7 +215,7 @@ export class StoreWatch {
     if (name === 'submission.closeAttempt' && isClose(argument)) this.#closed(argument);
     const proven = name === 'submission.lookups.prove' ? kindOf(argument) : null;
     if (proven !== null) this.#evidence.proved(proven);
-    if (/^(intake|storefronts)\./.test(name) && changesEntries.has(name)) this.#onIntake();
+    if (takesIn.has(name)) this.#onIntake();
     if (name === 'results.closeDelivery' || name === 'results.giveUpDelivery') this.changed = true;
     if (name === 'results.failDelivery' && isFailedTry(argument)) this.#countTry(argument);
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();

@@ -5,6 +5,9 @@ export class Trace {
   readonly lines: string[] = [];
   #low = 0x811c9dc5;
   #high = 0x01000193;
+  /** The time of the last event, and how it is shown: most events happen at the time of another one. */
+  #shownMs = Number.NaN;
+  #shown = '';
 
   constructor(keep: boolean, nowMs: () => number) {
     this.#keep = keep;
@@ -12,7 +15,10 @@ export class Trace {
   }
 
   add(what: string): void {
-    const line = `${(this.#nowMs() / 1000).toFixed(3).padStart(9)} ${what}`;
+    const nowMs = this.#nowMs();
+    if (nowMs !== this.#shownMs) this.#shown = (nowMs / 1000).toFixed(3).padStart(9);
+    this.#shownMs = nowMs;
+    const line = `${this.#shown} ${what}`;
     for (let index = 0; index < line.length; index += 1) {
       const code = line.charCodeAt(index);
       this.#low = Math.imul(this.#low ^ code, 0x01000193);

@@ -56,7 +56,21 @@ export class ApiLedger {
     return found ?? this.orders.find((order) => order.number === key && order.account === account);
   }
 
-  add(order: NewOrder): SimOrder {
+  /** The first order of the same goods before this one. */
+  firstLike(order: Pick<SimOrder, 'account' | 'product' | 'quantity' | 'currency' | 'atMs'>): SimOrder | undefined {
+    return this.orders.find(
+      (it) =>
+        it.account === order.account &&
+        it.product === order.product &&
+        it.quantity === order.quantity &&
+        it.currency === order.currency &&
+        it.state === 'sold' &&
+        it.atMs < order.atMs,
+    );
+  }
+
+  /** @param again units that are sold again; by default each order has units of its own */
+  add(order: NewOrder, again?: SimOrder['units']): SimOrder {
     const number = `${order.family === 'esim' ? 'E' : 'G'}${this.orders.length + 1}`;
     const units =
       order.operation === 'esim_topup'
@@ -66,9 +80,9 @@ export class ApiLedger {
               ? `8944${String(this.#random.int(0, 999_999_999)).padStart(9, '0')}${String(this.#random.int(0, 99_999)).padStart(5, '0')}`
               : `CODE-${this.#random.int(100_000, 999_999)}-${this.#random.int(100_000, 999_999)}`,
           );
-    const sold: SimOrder = { ...order, number, units, shownAsRefunded: false };
-    this.orders.push(sold);
-    this.#byReference.set(`${sold.account} ${sold.reference}`, sold);
+    const added: SimOrder = { ...order, number, units: again ?? units, shownAsRefunded: false };
+    this.orders.push(added);
+    this.#byReference.set(`${added.account} ${added.reference}`, added);
     if (order.operation === 'esim_order') {
       for (const iccid of units) {
         this.esims.set(iccid, {
@@ -80,6 +94,6 @@ export class ApiLedger {
         });
       }
     }
-    return sold;
+    return added;
   }
 }

@@ -79,6 +79,21 @@ function drawUnitTrouble(random: SeededRandom, span: Span, isPlan: boolean): Pro
   return isPlan ? { ...span, kind: 'never_delivers', completeAtMs: span.untilMs } : drawn;
 }
 
+/** From the start of a run to the end of its faults. */
+const sharedUnits = (isSwapped: boolean, untilMs: number): Drawn => ({
+  trouble: { kind: isSwapped ? 'shows_earlier_order' : 'sells_a_code_twice', fromMs: 0, untilMs },
+  refusal: null,
+});
+
+/** Two orders show the same units, in place of an order that shows too many or repeats one. */
+function withSharedUnits(drawn: Drawn): Drawn {
+  const { trouble } = drawn;
+  if (trouble?.kind === 'shows_more_units')
+    return { trouble: { ...trouble, kind: 'shows_earlier_order' }, refusal: null };
+  if (trouble?.kind === 'repeats_a_unit') return { trouble: { ...trouble, kind: 'sells_a_code_twice' }, refusal: null };
+  return drawn;
+}
+
 const isAmbiguous = ({ trouble }: Drawn): boolean => trouble !== null && unsettling.has(trouble.kind);
 
 function drawOutages(random: SeededRandom, endMs: number): Outage[] {
@@ -158,7 +173,7 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     const name = isProvider || random.chance(0.7) ? `sick${index}` : `sickplan${index}`;
     const isPlan = name.startsWith('sickplan');
     const fromMs = random.pick(0, random.int(0, Math.floor(faultsOffMs / 2)));
-    const drawn: Drawn =
+    let drawn: Drawn =
       common ??
       drawTrouble(
         random,
@@ -169,6 +184,8 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
         isPlan,
       );
     if (isProvider) common = drawn;
+    if (plan.seed % 2 === 1) drawn = withSharedUnits(drawn);
+    if (plan.seed % 8 === 1 && index === 1 && !isPlan) drawn = sharedUnits(plan.seed % 16 === 1, faultsOffMs);
     if (isAmbiguous(drawn) && !isProvider) ambiguous += 1;
     products.set(name, { ...plainProduct, refusals: drawn.refusal === null ? [] : [drawn.refusal] });
     if (drawn.trouble !== null) troubles.set(name, drawn.trouble);

@@ -35,6 +35,7 @@ export const expectedPlaces: readonly string[] = [
   'lost disk, looked up',
   'older copy',
   'fewer ordered',
+  'shown twice',
   'end partial',
   ...[
     'own_reference accepted -> fulfilled',

@@ -457,6 +457,8 @@ const delaysOnly: ReadonlySet<string> = new Set([
   'shows_changing_units',
   'shows_more_units',
   'repeats_a_unit',
+  'shows_earlier_order',
+  'sells_a_code_twice',
 ]);
 
 /** When so much undisturbed time has passed since `startMs`. */

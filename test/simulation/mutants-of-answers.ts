@@ -73,6 +73,26 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     ],
   },
   {
+    name: 'what another order has is delivered again',
+    file: 'store/submission/submission.ts',
+    changes: [
+      [
+        'const settlement = collision === null ? close.settlement :',
+        'const settlement = nowMs > 0 ? close.settlement :',
+      ],
+    ],
+  },
+  {
+    name: 'a code of another order is delivered again',
+    file: 'store/submission/collisions.ts',
+    changes: [['plain(one.code) === plain(other.code) &&', 'plain(one.code) !== plain(other.code) &&']],
+  },
+  {
+    name: 'nobody hears that what was delivered is shown for another order',
+    file: 'store/submission/submission.ts',
+    changes: [['  else markShownTwice(', '  else if (nowMs < 0) markShownTwice(']],
+  },
+  {
     name: 'an answer about another order is settled as a refusal',
     file: lookup,
     changes: [

@@ -167,6 +167,8 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
   if (entry.state === 'fulfilled' && trouble?.kind === 'has_unread_field' && lasts(trouble, order.atMs))
     if (!world.operator.touched.has(entry.reference))
       world.violate('I5', `${name} was delivered without a field of its units`);
+  // Where answers show another order, only what two orders show can be seen: see `checkSharedUnits`.
+  if (trouble?.kind === 'shows_earlier_order') return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
   // The operator entered that it was bought, without its units.
   if (entry.state === 'needs_manual_delivery' && units.length < order.units.length) return;
@@ -261,6 +263,8 @@ const oddUnits: ReadonlySet<string> = new Set([
   'repeats_a_unit',
   'shows_changing_units',
   'has_unread_field',
+  'shows_earlier_order',
+  'sells_a_code_twice',
 ]);
 
 /** Whether an accepted order perhaps could not be looked up before the deadline for its units. */

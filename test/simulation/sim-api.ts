@@ -5,7 +5,7 @@ import type { ApiAnswer, ApiCall } from './api-call.ts';
 import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAccount } from './sim-account.ts';
-import { shownInTrouble, unitsComeAtMs, type Troubles } from './troubles.ts';
+import { lasts, shownInTrouble, unitsComeAtMs, type Troubles } from './troubles.ts';
 
 /** Of a catalogue that is larger than any worker should read at once. */
 const largeCatalogue = `{"products":[${'{"variant":"v"},'.repeat(70_000)}{}]}`;
@@ -89,7 +89,12 @@ export class SimApi {
 
   #answerFor(order: SimOrder): ApiAnswer {
     const trouble = this.#troubles.products.get(order.product);
-    const shown = shownInTrouble(trouble, order, this.#readings, this.#nowMs());
+    const isSwapped = trouble?.kind === 'shows_earlier_order' && lasts(trouble, order.atMs);
+    const earlier = isSwapped ? this.ledger.firstLike(order) : undefined;
+    const shown =
+      earlier === undefined
+        ? shownInTrouble(trouble, order, this.#readings, this.#nowMs())
+        : { order: earlier, readings: { ...this.#readings, echo: false } };
     return orderAnswer(shown.order, shown.readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
   }
 
@@ -131,15 +136,13 @@ export class SimApi {
         ? 'failed'
         : 'sold';
     if (state === 'refunded') this.#account.refund(asked.currency, cost);
-    const order = this.ledger.add({
-      ...asked,
-      account,
-      body,
-      cost,
-      state,
-      atMs: this.#nowMs(),
-      completeAtMs: comesAtMs !== null ? comesAtMs : never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
-    });
+    const sale = { ...asked, account, atMs: this.#nowMs() };
+    const isSoldAgain = trouble?.kind === 'sells_a_code_twice' && lasts(trouble, sale.atMs);
+    const completeAtMs = comesAtMs !== null ? comesAtMs : never ? Number.POSITIVE_INFINITY : sale.atMs + later;
+    const order = this.ledger.add(
+      { ...sale, body, cost, state, completeAtMs },
+      isSoldAgain ? this.ledger.firstLike(sale)?.units : undefined,
+    );
     if (esim !== null) esim.state = 'topped_up';
     // The eSIMs of an order that is refunded at once cannot be refunded again (Spec 3).
     if (state === 'refunded' && order.operation === 'esim_order') {

@@ -202,7 +202,9 @@ export class StoreWatch {
   #look(name: string, argument: unknown, result: unknown): void {
     if (name === 'submission.openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
+      // Another outbox counts its attempts anew.
       if (this.#hasAccepted(result.entry.operation)) this.#onProvenPath.add(result.attemptId);
+      else this.#onProvenPath.delete(result.attemptId);
       this.exposure.opened(result, this.#disk.connection);
       this.#evidence.opened(result, this.#disk.connection);
       this.#trace(

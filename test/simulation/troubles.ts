@@ -20,6 +20,8 @@ export type ProductTrouble = Span &
     | { readonly kind: 'shows_more_units' | 'repeats_a_unit' }
     /** The units have a field that the mapping does not read. */
     | { readonly kind: 'has_unread_field' }
+    /** Answers show the first order like it, and name no reference; or the code of that order was sold again. */
+    | { readonly kind: 'shows_earlier_order' | 'sells_a_code_twice' }
   );
 
 /** For a while the whole API gives no answer to any call, or a wrong one. */
@@ -151,6 +153,8 @@ function faultOfProduct(trouble: ProductTrouble): CallFault | null {
     case 'shows_more_units':
     case 'repeats_a_unit':
     case 'has_unread_field':
+    case 'shows_earlier_order':
+    case 'sells_a_code_twice':
       return null;
   }
 }

@@ -10,6 +10,7 @@ import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { Liveness } from './liveness.ts';
 import { SimAccount } from './sim-account.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
+import { checkSharedUnits } from './oracle-units.ts';
 import { SimOperator } from './sim-operator.ts';
 import { Reloads } from './reloads.ts';
 import { mayLastMs, orderToTry, pausedScopes } from './paused-scopes.ts';
@@ -350,6 +351,7 @@ export class World {
     // Calls in flight still arrive at the API, without a worker to correct them.
     await this.time.run(() => false, this.time.nowMs + 200_000);
     checkAtEnd(this);
+    checkSharedUnits(this, connection);
     // The slowest check, which has never found anything, so some runs are enough.
     if (plan.seed % 8 === 0) checkFile(this, connection);
     this.disk.release();

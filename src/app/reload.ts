@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload-plan.ts';
 import type { Clock } from '../core/clock.ts';
+import { connectorHash, readWire } from '../wholesale/connector/wire.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { setLogLevel } from '../ops/logger.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
@@ -34,6 +35,7 @@ function prepareConfig(
   const { logger, clock } = deps;
   const { store, submission, dispatcher, folder, webhook, storefronts, readBack, results, notify } = parts;
   const nextWebhook = next.intake.webhook;
+  const wire = readWire(next.wholesale.wire);
   const useFolder = folder.prepare(next.intake.folder);
   // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
   const isSame = nextWebhook === null || isDeepStrictEqual(endpointsOf(next), endpointsOf(current.config));
@@ -47,6 +49,8 @@ function prepareConfig(
     const { givenUp, replaced } = await store.adoptConfig(adopted);
     if (givenUp > 0) logger.warn({ given_up: givenUp }, 'gave up deliveries to a sink that is no longer configured');
     const before = current.config.intake.shops.map(({ rest }) => JSON.stringify(rest));
+    const useWire = (): void => submission.wholesale.useWire(wire);
+    await store.submission.adoptConnector(connectorHash(wire), clock.wallMs(), useWire);
     // From here to the dispatcher there is no wait and no failure, so every call sees the whole change.
     current.config = next;
     const names = keys.map((key) => key.name);

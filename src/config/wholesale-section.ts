@@ -47,7 +47,8 @@ export const wholesale = z
     wire: z
       .unknown()
       .optional()
-      .describe('Paths and field names that the specification does not show. See `order-sync wire`.'),
+      .describe('Paths and field names that the specification does not show. See `order-sync wire`.')
+      .meta(live),
   })
   .describe('The API of the supplier.');
 

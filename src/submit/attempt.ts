@@ -109,7 +109,9 @@ export class Attempt {
     } else {
       const lookup = await this.#lookUp(attempt, key, signal);
       // If the found order is another one, that does not prove that lookups find what was bought.
-      if (lookup.kind === 'found' && lookup.differs === undefined)
+      // Nor does the call for the units of accepted orders.
+      const isOwnCall = this.#isReadAsAccepted(attempt);
+      if (lookup.kind === 'found' && lookup.differs === undefined && !isOwnCall)
         await this.#record(signal, () => this.#deps.lookups.recordFound(attempt.entry.operation, this.#deps.wholesale));
       const settlement = this.decideLookup(attempt, lookup, key.name);
       await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started, signal });
@@ -158,6 +160,12 @@ export class Attempt {
     return { step: canLookUp && (mayBeFound || lookups.hasFound(entry.operation, wholesale)) ? 'lookup' : 'wait' };
   }
 
+  /** Whether the lookup of this attempt reads an accepted order by a call of its own. */
+  #isReadAsAccepted({ entry, successorReference }: OpenAttempt): boolean {
+    const isAccepted = entry.state === 'placed' && entry.operation !== 'esim_cancel' && successorReference === null;
+    return isAccepted && this.#deps.wholesale.canReadAccepted?.(familyOf(entry.operation), entry.orderNumber) === true;
+  }
+
   #canLookUp(operation: Operation, originReference: string | null): boolean {
     // Only the order that the eSIM came from tells what became of a cancel.
     if (operation === 'esim_cancel' && originReference === null) return false;
@@ -175,7 +183,9 @@ export class Attempt {
     const isPaused = isSuspect || isStopped || pauses.holdsUp(scopes);
     const lookupsProven = attempt.mayBeOtherAccount !== true && lookups.hasFound(operation, wholesale);
     const isSenderStopped = keyName !== null && pauses.isOfOtherAccount(keyName);
-    return { ...policy, canLookUp, lookupsProven, isPaused, isSenderStopped };
+    const canReadAccepted = (orderNumber: string | null): boolean =>
+      operation !== 'esim_cancel' && wholesale.canReadAccepted?.(familyOf(operation), orderNumber) === true;
+    return { ...policy, canLookUp, canReadAccepted, lookupsProven, isPaused, isSenderStopped };
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {
@@ -209,6 +219,7 @@ export class Attempt {
       key,
       keyValue,
       expectReference: key,
+      accepted: this.#isReadAsAccepted(attempt) ? { orderNumber: entry.orderNumber } : undefined,
       // The order of a cancelled eSIM, or a replacement, was ordered in other words than this entry.
       ordered: isCancel || successorReference !== null ? null : entry,
       signal,

@@ -37,20 +37,11 @@ function searchWithin(deps: CatalogueDeps, { withinMs, signal }: CatalogueQuesti
         });
       const step = isOver ? null : await readWhenFree(clock, read, untilMono, signal);
       if (step === null) return 'the request budget had no slot left in time';
-      await keep(deps, step);
       if (step.kind === 'page') for (const item of step.items) onItem(item);
       else if (step.outcome.row !== 'rate_limited') return step.outcome.message;
     }
     return wanted.size > 0 ? walk.incomplete : null;
   };
-}
-
-/** The beginning of a page of the catalogue, to compare it with the mapping. */
-async function keep({ store, clock }: CatalogueDeps, step: WalkStep<unknown>): Promise<void> {
-  const body = step.kind === 'page' ? step.kept : null;
-  if (body === null) return;
-  const answer = { kind: 'products', attemptId: null, isError: false, http: 200, body } as const;
-  await store.submission.answers.keep({ ...answer, nowMs: clock.wallMs() });
 }
 
 /**

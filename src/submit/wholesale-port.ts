@@ -7,4 +7,5 @@ import type { WholesaleClient } from '../wholesale/client.ts';
 export type WholesalePort = Pick<
   WholesaleClient,
   'render' | 'submit' | 'canLookUp' | 'lookupPath' | 'lookUp' | 'probe' | 'connectorHash'
->;
+> &
+  Partial<Pick<WholesaleClient, 'canReadAccepted'>>;

@@ -30,12 +30,13 @@ import {
 } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch, showsGoods } from './connector/compare-order.ts';
-import { catalogueSample, maskedAnswer, type MaskedPart } from './connector/mask-answer.ts';
+import { maskedAnswer, type MaskedPart } from './connector/mask-answer.ts';
 import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { answerWireFor } from './connector/wire-answer.ts';
-import { renderRequest, type RenderedCall } from './connector/render-request.ts';
+import { renderBody } from './connector/request-body.ts';
+import { headersOf, renderRequest, type RenderedCall } from './connector/render-request.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
 import { CachedAnswers } from './transport/cached-answer.ts';
 import { dateOf, type AnswerTimes, type CallEnd } from './transport/call-end.ts';
@@ -78,6 +79,8 @@ interface LookupCall extends Keyed {
   readonly key: string;
   /** The reference that the found order must have, if it shows one; null when it is unknown. */
   readonly expectReference: string | null;
+  /** Given for an order that was accepted: it is read for its units, by the call that the mapping has for that. */
+  readonly accepted?: { readonly orderNumber: string | null } | undefined;
   /** The purchase to compare the found order with; absent or null: it is not compared. */
   readonly ordered?: Purchase | null;
 }
@@ -89,6 +92,7 @@ type ProbeCall = Keyed & { readonly question: ProbeQuestion };
 
 const defaultTimeouts: Timeouts = { connectMs: 5000, responseMs: 30_000, bodyMs: 15_000, totalMs: 45_000 };
 
+const noLookup = 'the wire mapping has no such lookup';
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
 
 function impossibleLookup(message: string): LookupOutcome {
@@ -133,7 +137,7 @@ function parseBase(baseUrl: string): { origin: string; basePath: string } {
  * ```
  */
 export class WholesaleClient {
-  readonly #wire: Wire;
+  #wire: Wire;
   readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #transport: HttpPort;
   readonly #answerTimes: AnswerTimes | undefined;
@@ -153,6 +157,11 @@ export class WholesaleClient {
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#transport = options.network ?? new Transport({ origin, timeouts, ca: options.ca });
     this.#answerTimes = options.answerTimes;
+  }
+
+  /** Another mapping, from the next call on. */
+  useWire(wire: Wire): void {
+    this.#wire = wire;
   }
 
   /** Renders the request of a purchase. A retry sends the same bytes: store them with the reference. */
@@ -184,13 +193,21 @@ export class WholesaleClient {
 
   /** Whether the mapping has a lookup for orders of this family. */
   canLookUp(family: Family): boolean {
-    return this.#wire.lookup[family] !== 'off';
+    return this.lookupPath(family) !== null;
   }
 
-  /** The path template of that lookup; null where there is none. */
+  /** Identifies that lookup: its path template, and its method and body where it posts; null where there is none. */
   lookupPath(family: Family): string | null {
     const lookup = this.#wire.lookup[family];
-    return lookup === 'off' ? null : lookup.path;
+    if (lookup === 'off' || lookup.path === 'off') return null;
+    return lookup.body === undefined ? lookup.path : `${lookup.method} ${lookup.path} ${JSON.stringify(lookup.body)}`;
+  }
+
+  /** Whether the mapping has a call of its own that reads an accepted order with this number for its units. */
+  canReadAccepted(family: Family, orderNumber: string | null): boolean {
+    const lookup = this.#wire.lookup[family];
+    if (lookup === 'off' || lookup.accepted === 'off') return false;
+    return orderNumber !== null || !JSON.stringify(lookup.accepted).includes('{number}');
   }
 
   /**
@@ -198,16 +215,13 @@ export class WholesaleClient {
    * error body; everything else that is not the order is `failed`. Only while `canLookUp(family)`.
    */
   async lookUp(call: LookupCall): Promise<LookupOutcome> {
-    const lookup = this.#wire.lookup[call.family];
-    if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
-    // An order number comes from the API: a strange one must not throw.
-    if (!isPathPart(call.key)) return impossibleLookup('an order cannot be looked up by this key');
-    const path = fillPath(lookup.path, { key: call.key });
+    const request = this.#lookupRequest(call);
+    if (typeof request === 'string') return impossibleLookup(request);
     let differs: string | null = null;
     let repeatsGoods = false;
     const wire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
     const part: KeptPart = { family: call.family, wire, known: [call.key, ...knownOf(call.ordered ?? null)] };
-    const result = await this.#lookUp(path, call, part, (body) => {
+    const result = await this.#lookUp(request, call, part, (body) => {
       const reading = readLookup(body, call.family, call.expectReference, wire);
       part.body = body;
       if (reading.kind === 'read') part.order = reading.order;
@@ -249,11 +263,6 @@ export class WholesaleClient {
     return this.#walk(fillPath(this.#wire.catalogue.plans.path, { destination }), 'esim', readPlan);
   }
 
-  /** The top-up plans of an eSIM of the account (Spec 4). */
-  topups(iccid: string): CatalogueWalk<Plan> {
-    return this.#walk(fillPath(givenPaths.topups, { iccid }), 'esim', readPlan);
-  }
-
   /** Aborts the reads in flight. Spending calls end by their own signal. */
   async close(): Promise<void> {
     await this.#transport.close();
@@ -262,14 +271,26 @@ export class WholesaleClient {
   /** Looks up a reference that nobody ever sold: no reference of an order has two hyphens after its prefix. */
   async #probeLookup(call: ProbeCall): Promise<Probe> {
     const family: Family = this.canLookUp('gift_card') ? 'gift_card' : 'esim';
-    const lookup = this.#wire.lookup[family];
-    if (lookup === 'off')
-      return { outcome: withoutAnswer('local_defect', false, 'there is no lookup'), verdict: 'cannot_tell' };
     this.#probes += 1;
     const key = `probe-${this.#clock.wallMs().toString(36)}-${this.#probes.toString(36)}`;
-    return this.#probe(get(fillPath(lookup.path, { key })), call, family, (body) =>
-      readLookup(body, family, key, this.#wire.answer),
-    );
+    const request = this.#lookupRequest({ family, key });
+    if (typeof request === 'string')
+      return { outcome: withoutAnswer('local_defect', false, request), verdict: 'cannot_tell' };
+    return this.#probe(request, call, family, (body) => readLookup(body, family, key, this.#wire.answer));
+  }
+
+  /** The request of a lookup; why there is none. */
+  #lookupRequest({ family, key, accepted }: Pick<LookupCall, 'family' | 'key' | 'accepted'>): RenderedCall | string {
+    const lookup = this.#wire.lookup[family];
+    const number = accepted?.orderNumber ?? null;
+    const isOwn = accepted !== undefined && this.canReadAccepted(family, number);
+    if (lookup === 'off') return noLookup;
+    const { method, path, body } = isOwn && lookup.accepted !== 'off' ? lookup.accepted : lookup;
+    if (path === 'off') return noLookup;
+    // An order number comes from the API: a strange one must not throw.
+    if (!isPathPart(key) || (number !== null && !isPathPart(number))) return 'an order cannot be looked up by this key';
+    const values = { key, reference: key, ...(number === null ? {} : { number }) };
+    return { method, path: fillPath(path, values), body: body === undefined ? null : renderBody(body, values) };
   }
 
   #probeProducts(call: ProbeCall): Promise<Probe> {
@@ -299,8 +320,7 @@ export class WholesaleClient {
       const request = family === 'gift_card' ? this.#productsRequest(pagePath) : get(pagePath);
       let page: CataloguePage<T> | null = null;
       const outcome = await this.#call('read', request, call, { kind: 'read', family }, (body) => {
-        const read = readCataloguePage(body, readItem, wire);
-        page = read === null ? null : { ...read, kept: catalogueSample(body) };
+        page = readCataloguePage(body, readItem, wire);
         if (page !== null) return { kind: 'read', answer: null };
         return { kind: 'unreadable', message: 'an answer without a list' };
       });
@@ -309,8 +329,8 @@ export class WholesaleClient {
     return new CatalogueWalk({ path, paging: wire.paging, origin: this.#origin, basePath: this.#basePath, fetch });
   }
 
-  async #lookUp(path: string, call: Keyed, part: KeptPart, read: SuccessReader): Promise<LookupOutcome> {
-    const { end, whyCached } = await this.#send('read', get(path), call);
+  async #lookUp(request: RenderedCall, call: Keyed, part: KeptPart, read: SuccessReader): Promise<LookupOutcome> {
+    const { end, whyCached } = await this.#send('read', request, call);
     const outcome = this.#keptOutcome(end, call, { kind: 'read', family: part.family }, { read, part });
     const { kept } = outcome;
     if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
@@ -344,11 +364,12 @@ export class WholesaleClient {
   ): Promise<{ end: CallEnd; whyCached: string | null }> {
     const { method, path, body } = request;
     const headers: Record<string, string> = {
-      authorization: `Bearer ${keyValue}`,
+      'user-agent': this.#userAgent,
       accept: 'application/json',
+      ...(how === 'spend' ? request.headers : headersOf(this.#wire, null)),
+      authorization: `Bearer ${keyValue}`,
       // A compressed answer is read all the same, but it costs time.
       'accept-encoding': 'identity',
-      'user-agent': this.#userAgent,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
       ...(how === 'read' ? { 'cache-control': 'no-cache', pragma: 'no-cache' } : {}),
     };

@@ -2,18 +2,15 @@ import type { OutcomeRow } from '../core/answers/outcome.ts';
 import { wholesaleErrors } from '../core/decision/wholesale-errors.ts';
 import { type ExactJson, isJsonList, isJsonObject, parseExactJson } from '../core/exact-json.ts';
 import { familyOf, type Family, type Operation } from '../core/order/purchase.ts';
-import { readProduct } from './catalogue/catalogue-item.ts';
-import { readCataloguePage } from './catalogue/catalogue-walk.ts';
 import { classify } from './classify.ts';
 import { firstAt, textIn } from './connector/answer-values.ts';
-import { keptStart } from './connector/mask-answer.ts';
 import { readAnswer, readLookup, type SuccessReading } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { answerWireFor } from './connector/wire-answer.ts';
 import type { Wire } from './connector/wire.ts';
 
 /** The call that an answer is read as the answer of. */
-export const sampleKinds = ['submit', 'lookup', 'error', 'products'] as const;
+export const sampleKinds = ['submit', 'lookup', 'error'] as const;
 export type SampleKind = (typeof sampleKinds)[number];
 
 type Values = Readonly<Record<string, string>>;
@@ -22,8 +19,7 @@ export interface ExplainedAnswer {
   readonly kind: SampleKind;
   readonly family: Family;
   readonly http: number;
-  /** The row of the decision table; null for a catalogue. */
-  readonly row: OutcomeRow | null;
+  readonly row: OutcomeRow;
   readonly message: string;
   /** What was read, by name: `order_number`, `units[0].code`; `unread extra_part` names a field of a unit. */
   readonly read: Values;
@@ -33,11 +29,7 @@ export interface ExplainedAnswer {
   readonly problems: readonly string[];
 }
 
-/** More of an answer than a person reads. */
-const mostLeaves = 300;
-
 type Path = readonly string[];
-type Change = (leaf: ExactJson) => ExactJson;
 
 function leavesOf(value: ExactJson, path: Path = []): readonly { path: Path; value: string | boolean }[] {
   if (value === null) return [];
@@ -45,24 +37,10 @@ function leavesOf(value: ExactJson, path: Path = []): readonly { path: Path; val
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name]));
 }
 
-function changedAt(value: ExactJson, [name, ...rest]: Path, change: Change): ExactJson {
-  if (name === undefined || value === null || typeof value !== 'object') return change(value);
-  const changed = (key: string, inner: ExactJson): ExactJson => (key === name ? changedAt(inner, rest, change) : inner);
-  if (isJsonList(value)) return value.map((inner, index) => changed(String(index), inner));
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changed(key, inner)]));
-}
-
-/** Another value of the same form, so that it is read at the same place. */
-const another: Change = (leaf) => {
-  if (typeof leaf !== 'string') return leaf !== true;
-  const start = keptStart(leaf);
-  const next = { z: 'b', Z: 'B', '9': '1' };
-  const turn = (one: string) => Object.entries(next).find(([last]) => last === one)?.[1];
-  const turned = leaf.slice(start.length).replaceAll(/[A-Za-z0-9]/g, (one) => {
-    return turn(one) ?? String.fromCharCode(one.charCodeAt(0) + 1);
-  });
-  return start + turned;
-};
+/** Whether a read value came from this one: equal, a part of it, or the same digits as an amount. */
+const isSame = (read: string, value: string): boolean =>
+  read === value || digitsOf(read) === digitsOf(value) || (value.length >= 4 && read.includes(value));
+const digitsOf = (text: string): string => (/^\d+(\.\d+)?$/.test(text) ? text.replace('.', '') : text);
 
 /** Names and texts of what a record has; without what it has not. */
 function valuesOf(fields: object, prefix = ''): readonly (readonly [string, string])[] {
@@ -71,55 +49,35 @@ function valuesOf(fields: object, prefix = ''): readonly (readonly [string, stri
   );
 }
 
-/** Reads an answer to one kind of call. Null: nothing is recognised in it. */
-class SampleReader {
-  readonly kind: SampleKind;
-  readonly operation: Operation;
-  readonly #wire: Wire;
+/** Reads an answer to one kind of call, with or without a fault. */
+function readingOf(body: ExactJson, kind: SampleKind, operation: Operation, mapping: Wire): SuccessReading {
+  const [family, wire] = [familyOf(operation), answerWireFor(mapping.answer, operation)];
+  // A sample does not say which of the orders in a list was asked for.
+  const lists = isJsonList(body) ? [body] : isJsonObject(body) ? Object.values(body).filter(isJsonList) : [];
+  const shown = lists.flat().flatMap((order) => firstAt(order, wire.reference, textIn) ?? []);
+  if (kind === 'lookup') return readLookup(body, family, shown[0] ?? null, wire);
+  const answer = readAnswer(body, family, wire);
+  const message = whyUnrecognised(body, answer, operation, wire);
+  return message === null ? { kind: 'read', answer } : { kind: 'unreadable', message };
+}
 
-  constructor(kind: SampleKind, family: Family, wire: Wire) {
-    this.kind = kind;
-    this.operation = family === 'esim' ? 'esim_order' : 'gift_card_order';
-    this.#wire = wire;
-  }
-
-  reading(body: ExactJson): SuccessReading {
-    const [family, wire] = [familyOf(this.operation), answerWireFor(this.#wire.answer, this.operation)];
-    // A sample does not say which of the orders in a list was asked for.
-    const lists = isJsonList(body) ? [body] : isJsonObject(body) ? Object.values(body).filter(isJsonList) : [];
-    const shown = lists.flat().flatMap((order) => firstAt(order, wire.reference, textIn) ?? []);
-    if (this.kind === 'lookup') return readLookup(body, family, shown[0] ?? null, wire);
-    const answer = readAnswer(body, family, wire);
-    const message = whyUnrecognised(body, answer, this.operation, wire);
-    return message === null ? { kind: 'read', answer } : { kind: 'unreadable', message };
-  }
-
-  read(body: ExactJson): Values {
-    if (this.kind === 'products') {
-      const items = readCataloguePage(body, readProduct, this.#wire.catalogue)?.items ?? [];
-      return Object.fromEntries(items.slice(0, 5).flatMap(({ item }, at) => valuesOf(item, `products[${at}].`)));
-    }
-    const error = isJsonObject(body) ? body['error'] : undefined;
-    if (this.kind === 'error') return isJsonObject(error) ? Object.fromEntries(valuesOf(error)) : {};
-    const reading = this.reading(body);
-    if (reading.kind === 'unreadable' || reading.answer === null) return {};
-    const { units, unreadFields = [], orderNumber: order_number, statusClass: status_class, ...order } = reading.answer;
-    return Object.fromEntries([
-      ...valuesOf({ order_number, ...order, status_class }),
-      ...units.flatMap((unit, at) => valuesOf(unit, `units[${at}].`)),
-      ...unreadFields.map((name) => [`unread ${name}`, 'of a unit']),
-    ]);
-  }
+function valuesIn(body: ExactJson, kind: SampleKind, operation: Operation, wire: Wire): Values {
+  const error = isJsonObject(body) ? body['error'] : undefined;
+  if (kind === 'error') return isJsonObject(error) ? Object.fromEntries(valuesOf(error)) : {};
+  const reading = readingOf(body, kind, operation, wire);
+  if (reading.kind === 'unreadable' || reading.answer === null) return {};
+  const { units, unreadFields = [], orderNumber: order_number, statusClass: status_class, ...order } = reading.answer;
+  return Object.fromEntries([
+    ...valuesOf({ order_number, ...order, status_class }),
+    ...units.flatMap((unit, at) => valuesOf(unit, `units[${at}].`)),
+    ...unreadFields.map((name) => [`unread ${name}`, 'of a unit']),
+  ]);
 }
 
 /** What a person should correct. */
 function problemsOf({ kind, row, message, read }: Omit<ExplainedAnswer, 'problems'>): readonly string[] {
   const names = Object.keys(read);
   const has = (start: string): boolean => names.some((name) => name.startsWith(start));
-  if (kind === 'products') {
-    if (!has('products[0].variant')) return ['no product is read: see `catalogue.lists` and `catalogue.key`'];
-    return has('products[0].currencies') ? [] : ['no price is read: see `catalogue.prices`'];
-  }
   if (kind === 'error') {
     const isListed = wholesaleErrors.some(({ code }) => code === read['code']);
     return isListed ? [] : ['the specification does not list this error: its order needs review or is looked up'];
@@ -145,34 +103,27 @@ export function explainAnswer(
 ): ExplainedAnswer | null {
   const body = parseExactJson(text);
   if (body === undefined) return null;
-  const [cards, esims] = [new SampleReader(kind, 'gift_card', wire), new SampleReader(kind, 'esim', wire)];
-  const isEsim = Object.keys(esims.read(body)).length > Object.keys(cards.read(body)).length;
-  const reader = (family ?? (isEsim ? 'esim' : 'gift_card')) === 'esim' ? esims : cards;
-  const read = reader.read(body);
-  const { operation } = reader;
+  const [cards, esims] = (['gift_card_order', 'esim_order'] as const).map((of) => valuesIn(body, kind, of, wire));
+  const isEsim =
+    family === null ? Object.keys(esims ?? {}).length > Object.keys(cards ?? {}).length : family === 'esim';
+  const operation = isEsim ? 'esim_order' : 'gift_card_order';
+  const read = (isEsim ? esims : cards) ?? {};
   const chosen = familyOf(operation);
   const listed = wholesaleErrors.find(({ code }) => code === read['code'])?.http ?? 422;
   const status = http ?? (kind === 'error' ? listed : 200);
   const end = { kind: 'answer', http: status, headers: {}, body: new TextEncoder().encode(text) } as const;
   const purpose =
     kind === 'lookup' ? ({ kind: 'read', family: chosen } as const) : ({ kind: 'submit', operation } as const);
-  const outcome = kind === 'products' ? null : classify(end, purpose, (value) => reader.reading(value), 0);
-  const readAs = (path: Path, change: Change): readonly string[] => {
-    const now = reader.read(changedAt(body, path, change));
-    const differing = Object.keys({ ...read, ...now }).filter((name) => read[name] !== now[name]);
-    return differing.filter((name) => !name.startsWith('unread '));
-  };
-  const leaves = leavesOf(body)
-    .slice(0, mostLeaves)
-    .map(({ path, value }) => ({
-      path: path
-        .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${name}`))
-        .join('')
-        .replace(/^\./, ''),
-      value: String(value),
-      readAs: [readAs(path, another), readAs(path, () => null)].find((names) => names.length > 0) ?? [],
-    }));
-  const told = { row: outcome?.row ?? null, message: outcome?.message ?? '' };
-  const explained = { kind, family: chosen, http: status, ...told, read, leaves };
+  const outcome = classify(end, purpose, (value) => readingOf(value, kind, operation, wire), 0);
+  const facts = Object.entries(read).filter(([name]) => !name.startsWith('unread '));
+  const leaves = leavesOf(body).map(({ path, value }) => ({
+    path: path
+      .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${name}`))
+      .join('')
+      .replace(/^\./, ''),
+    value: String(value),
+    readAs: facts.filter(([, shown]) => isSame(shown, String(value))).map(([name]) => name),
+  }));
+  const explained = { kind, family: chosen, http: status, row: outcome.row, message: outcome.message, read, leaves };
   return { ...explained, problems: problemsOf(explained) };
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { Operation, ReferencedPurchase } from '../../src/core/order/purchase.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
@@ -122,12 +123,19 @@ describe('the client and the sandbox read the same specification', () => {
   });
 
   it('an eSIM is topped up with a plan of its list, and the top-up is found as an eSIM order', async () => {
-    const { client } = await start();
+    const { client, sandbox } = await start();
     const iccid = await esimOf(client);
-    const plans = await all(client.topups(iccid));
-    const [plan] = plans.items;
+    const headers = { authorization: `Bearer ${keyed.keyValue}` };
+    const answer = await fetch(`${sandbox.url}/esim/esims/${iccid}/topups`, { headers });
+    const plans = z.object({ topups: z.array(z.object({ plan: z.string(), min_days: z.int().nullish() })) });
+    const [plan] = plans.parse(await answer.json()).topups;
     assert(plan !== undefined, 'the eSIM has top-up plans');
-    const topup = purchaseWith('esim_topup', 'top-1', { plan: plan.plan, iccid, currency: 'USD', days: plan.minDays });
+    const topup = purchaseWith('esim_topup', 'top-1', {
+      plan: plan.plan,
+      iccid,
+      currency: 'USD',
+      days: plan.min_days ?? null,
+    });
     expect(await place(client, topup)).toMatchObject({ row: 'accepted', answer: { reference: 'top-1' } });
     const found = await client.lookUp({ ...keyed, family: 'esim', key: 'top-1', expectReference: 'top-1' });
     expect(found.kind).toBe('found');

@@ -1,4 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { page } from '../support/fake-api/answers.ts';
 import { complete, echoes, sellsAndShows, type Behaviour } from '../support/fake-api/behaviours.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
@@ -63,6 +65,29 @@ describe('a unit with a field that the connector does not read', () => {
     await world.untilState('good', 'fulfilled', 10);
     expect(world.api.ledger.sold('card')).toBeLessThanOrEqual(2);
     expect(world.states('cards')['fulfilled']).toBeUndefined();
+  });
+
+  it('is delivered, not bought again, after a reload of a mapping that ignores the field', async () => {
+    const world = await WorkerWithFakeApi.open({ variants });
+    world.order('cards', 4, { variant: 'card' });
+    await world.untilState('cards', 'needs_review', 2);
+    const kept = await world.ask('orders', 'show', world.referenceOf('cards-1'), '--answers');
+    expect(kept).toContain('security_part');
+    expect(kept).not.toContain('SECRET-4711');
+    const { configFile } = world.installation;
+    const { wholesale, ...config }: { wholesale: object } = parse(readFileSync(configFile, 'utf8'));
+    writeFileSync(
+      configFile,
+      stringify({ ...config, wholesale: { ...wholesale, wire: { ignored: ['security_part'] } } }),
+    );
+    expect(JSON.parse(await world.ask('reload'))).toMatchObject({
+      applied: ['wholesale.wire'],
+      need_restart: [],
+    });
+    for (const order of ['cards-1', 'cards-2'])
+      await world.ask('orders', 'retry', world.referenceOf(order), '--reason', 'the mapping reads it now');
+    await world.untilState('cards', 'fulfilled', 4);
+    expect(world.api.ledger.orders).toHaveLength(4);
   });
 
   it('is delivered where the mapping ignores the field', async () => {

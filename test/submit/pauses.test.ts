@@ -19,7 +19,7 @@ const pausesOf = (worker: Submission) => worker.store.submission.pauses.all();
 
 describe('orders that are rejected one after the other because of how they are written', () => {
   const misfit = {
-    wire: { gift_card_order: { fields: { variant: 'sku' } } },
+    wire: { gift_card_order: { body: { reference: '{reference}', sku: '{variant}', quantity: '{quantity}' } } },
     concurrency: 1,
     retryTimeScale: 1,
   } as const;

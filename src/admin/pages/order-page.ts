@@ -4,7 +4,6 @@ import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/due-results.ts';
 import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import type { KeptAnswer } from '../../store/read/kept-answers.ts';
 import type { TimelineEvent, TimelineKind } from '../../store/read/timeline.ts';
 import { errorText, stateText, suppliersAdvice } from '../entry-text.ts';
 import type { Html } from '../html/document.ts';
@@ -37,7 +36,6 @@ ${notAccepted(order)}`,
 )}
 ${section('results', 'Results', deliveryTable(order, document.state, sources, context))}
 ${section('timeline', 'What happened', html`${timelineTable(events.rows, nowMs)}${paging(url, events.next)}`)}
-${section('answers', 'What the API answered', keptAnswers(read.keptAnswers(ids)))}
 ${section('received', 'Data of the shop', shopData(document))}`;
 }
 
@@ -132,15 +130,6 @@ function deliveryText({ done, doneAt, lastError, givenUpAt }: DeliveryDetail, no
   if (givenUpAt !== null) return html`given up ${timeText(givenUpAt, nowMs)}`;
   if (done && doneAt !== null) return html`delivered ${timeText(doneAt, nowMs)}`;
   return lastError === null ? html`due` : html`failed, is tried again`;
-}
-
-/** The last answers, with the form of their values instead of them. */
-function keptAnswers(answers: readonly KeptAnswer[]): Html {
-  if (answers.length === 0) return html`<p>No answer is kept: the last ones are, for seven days.</p>`;
-  return html`${answers.map(
-    ({ number, kind, httpStatus, at, reference, body }) =>
-      html`<details><summary>Call ${number} of ${reference}, ${kind}, HTTP ${httpStatus}, ${at}: each letter as A, each digit as 9</summary><pre class="text">${JSON.stringify(JSON.parse(body), null, 2)}</pre></details>`,
-  )}`;
 }
 
 /** Further data of the shop. It may name the customer, so it is opened on purpose. */

@@ -3,7 +3,6 @@ import type { ConfigValue } from '../../config/config.ts';
 import { checkedConfigFrom, checkInstallation, checkSkuMaps } from '../checked-config.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { checkSamples } from '../wire-samples.ts';
 import { writeAnswer, writeNotes } from '../output.ts';
 import { renderTable } from '../table.ts';
 
@@ -15,7 +14,6 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     const loaded = checkedConfigFrom(options);
     checkSkuMaps(loaded);
     checkInstallation(loaded);
-    checkSamples(loaded);
     const { file, warnings, values } = loaded;
     writeNotes(
       context,

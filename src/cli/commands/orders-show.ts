@@ -70,8 +70,6 @@ function answerAsJson({ body, ...answer }: KeptAnswer): Record<string, unknown> 
 }
 
 function answersAsText(answers: readonly KeptAnswer[]): string {
-  if (answers.length === 0)
-    return plainLines(['No answer to its calls is kept: they are kept for seven days, 20 of each kind.']);
   const lines = answers.flatMap(({ reference, kind, number, httpStatus, at, body }) => [
     `Answer to call ${number} of ${reference} (${kind}), HTTP ${httpStatus}, ${shortTime(at)}`,
     ...JSON.stringify(JSON.parse(body), null, 2)

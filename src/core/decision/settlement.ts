@@ -49,6 +49,8 @@ export interface DecisionPolicy {
   readonly retryTimeScale: number;
   /** Whether this entry can be looked up by a reference (not shown in the spec: configurable). */
   readonly canLookUp: boolean;
+  /** Whether an accepted order of this entry, with this number, can be read for its units in another way. */
+  readonly canReadAccepted?: (orderNumber: string | null) => boolean;
   /**
    * Whether a lookup of this kind has ever found an order. Until then "not found" may also mean that the configured path
    * is wrong, and proves nothing.
@@ -200,7 +202,8 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
   // A code may be in a field that was not read: nothing is delivered that may be false.
   if (isComplete && verdict !== null && unreadText(answer) !== null) return needsReview(unreadReason);
   if (isComplete) return { ...done, state: 'fulfilled' };
-  if (!policy.canLookUp)
+  const number = answer.orderNumber ?? facts.orderNumber;
+  if (!policy.canLookUp && policy.canReadAccepted?.(number) !== true)
     return needsReview(
       verdict?.kind === 'complete'
         ? `accepted with all units, but its status is "${answer.status}", and orders cannot be looked up`

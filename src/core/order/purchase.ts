@@ -53,6 +53,8 @@ export interface ReferencedPurchase extends Purchase {
 export interface Expectation extends Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> {
   /** Null for a cancel, which carries none (Spec 7, retry rule 3). */
   readonly reference: string | null;
+  /** Of the balance to charge. */
+  readonly currency?: string | null;
 }
 
 /** The product of a purchase: a variant, a plan, or for a cancel the eSIM. */

@@ -37,6 +37,7 @@ export interface EntryRow extends ReferencedPurchase {
   readonly request_method: string | null;
   readonly request_path: string | null;
   readonly request_body: string | null;
+  readonly request_headers: string | null;
   readonly order_number: string | null;
   readonly status: string | null;
   readonly cost: string | null;

@@ -9,6 +9,8 @@ export interface RenderedRequest {
   readonly path: string;
   /** The exact body bytes as text, or null for none. */
   readonly body: string | null;
+  /** Those of the mapping. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface AttemptClaim {

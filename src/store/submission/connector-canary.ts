@@ -69,9 +69,10 @@ export function proveConnector(database: Sqlite, family: Family, nowMs: number, 
   endOwnPause(database, family, why, nowMs);
 }
 
-export function proveConnectorByOrder(database: Sqlite, operation: Operation, nowMs: number): void {
-  // A cancel delivers nothing.
-  if (operation !== 'esim_cancel') proveConnector(database, familyOf(operation), nowMs);
+export function proveConnectorByOrder(database: Sqlite, operation: Operation, attemptId: number, nowMs: number): void {
+  // A cancel delivers nothing, and what began under an earlier connector says nothing about this one.
+  if (operation !== 'esim_cancel' && attemptId > readConnector(database).afterAttempt)
+    proveConnector(database, familyOf(operation), nowMs);
 }
 
 /** Whether another order of the family may be opened. Called inside the transaction of a claim. */

@@ -33,8 +33,6 @@ export function keepAnswer(database: Sqlite, { isError, ...answer }: NewKeptAnsw
 
 /** The last answers of the API, masked. They are for people: nothing is decided by them. */
 export class KeptAnswers extends OutboxSteps {
-  readonly keep = this.step(({ database }, answer: NewKeptAnswer) => keepAnswer(database, answer));
-
   /** Removes those of more than seven days ago; returns how many. */
   readonly removeOld = this.step(
     ({ database }, nowMs: number): number => removeBefore(database).run(nowMs - keptForMs).changes,

@@ -35,7 +35,7 @@ const insertAttempt = statementOf<Record<string, unknown>, never>(
 );
 const updateSending = statementOf<Record<string, unknown>, never>(
   `UPDATE entries SET state = 'sending', key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
-                      due_before_recheck_ms = NULL, request_method = :method, request_path = :path, request_body = :body
+                      due_before_recheck_ms = NULL, request_method = :method, request_path = :path, request_body = :body, request_headers = :headers
    WHERE id = :id AND state = :from`,
 );
 const updateClosed = statementOf<Record<string, unknown>, never>(
@@ -166,8 +166,10 @@ export class Submission {
   }
 
   /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
-  async adoptConnector(connector: string, nowMs: number): Promise<void> {
+  async adoptConnector(connector: string, nowMs: number, onAdopted?: () => void): Promise<void> {
     adoptConnector(this.#database, connector, nowMs);
+    // At once: no order may be opened between the two, under the one mapping for the other.
+    onAdopted?.();
   }
 
   /** Attempts that another run of the worker left open. */
@@ -248,7 +250,8 @@ function existingEntry(database: Sqlite, id: number): EntryRow {
 /** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
 function requestOf(row: EntryRow, entry: Entry, claim: AttemptClaim): RenderedRequest | Error {
   if (row.request_method !== null && row.request_path !== null) {
-    return { method: row.request_method, path: row.request_path, body: row.request_body };
+    const headers: Readonly<Record<string, string>> = JSON.parse(row.request_headers ?? '{}');
+    return { method: row.request_method, path: row.request_path, body: row.request_body, headers };
   }
   try {
     return claim.render(entry);
@@ -264,7 +267,9 @@ function startSending(
   { keyName, nowMs }: AttemptClaim,
 ): void {
   assert(canTransition(row.state, 'sending'), `${row.reference} may be sent from the state ${row.state}`);
-  const { changes } = updateSending(database).run({ ...request, id: row.id, from: row.state, keyName, nowMs });
+  const { headers: given = {} } = request;
+  const headers = Object.keys(given).length === 0 ? null : JSON.stringify(given);
+  const { changes } = updateSending(database).run({ ...request, headers, id: row.id, from: row.state, keyName, nowMs });
   assert(changes === 1, `${row.reference} is claimed once`);
 }
 
@@ -310,7 +315,7 @@ function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
     recordAcceptedPath(database, { operation: row.operation, iccid: row.iccid, path: row.request_path });
   if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
   if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
-  if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);
+  if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, attemptId, nowMs);
   if (collision !== null) flagOther(outbox, collision, row, nowMs);
   return { pausesChanged, settlement, line };
 }

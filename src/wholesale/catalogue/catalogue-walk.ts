@@ -12,8 +12,6 @@ export interface CataloguePage<T> {
   readonly next: string | null;
   /** The number of pages, if the answer names it. */
   readonly lastPage: number | null;
-  /** The beginning of the answer, to compare it with the mapping. */
-  readonly kept?: string | null;
 }
 
 /** Reads a page; null when the answer has no list. Never throws. */
@@ -37,7 +35,7 @@ export function readCataloguePage<T>(
 
 /** The result of one request. After a failed one the walk is where it was: the same page can be read again. */
 export type WalkStep<T> =
-  | { readonly kind: 'page'; readonly items: readonly T[]; readonly kept: string | null }
+  | { readonly kind: 'page'; readonly items: readonly T[] }
   | { readonly kind: 'failed'; readonly outcome: Outcome };
 
 export interface WalkCall {
@@ -118,7 +116,7 @@ export class CatalogueWalk<T> {
       return isNew;
     });
     this.#path = this.#nextPath(page, fresh.length);
-    return { kind: 'page', items: fresh.map(({ item }) => item), kept: page.kept ?? null };
+    return { kind: 'page', items: fresh.map(({ item }) => item) };
   }
 
   #nextPath(page: CataloguePage<T>, fresh: number): string | null {

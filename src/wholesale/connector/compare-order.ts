@@ -3,6 +3,7 @@ import type { ExactJson } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import { type Expectation, familyOf, type Operation, type Purchase } from '../../core/order/purchase.ts';
 import { currencyIn, firstAt, iccidIn, isSameText, numberIn, textIn } from './answer-values.ts';
+import { placeholdersIn } from './request-body.ts';
 import { foreignReference, orderObjectsIn } from './read-answer.ts';
 import type { ComparedField, Wire } from './wire.ts';
 
@@ -31,6 +32,10 @@ export function findMismatch(
       return `the answer shows the ${names[0] ?? ''} ${quoted(String(shown))}, but ${quoted(String(value))} was ordered`;
     }
   }
+  const { cost, currency } = read;
+  const isCharged = cost !== null && currency !== null && wire.lookup.compare.includes('currency');
+  if (isCharged && expect.currency && operation !== 'esim_cancel' && differs(currency, expect.currency))
+    return `the answer charges ${quoted(currency)}, but the balance ${quoted(expect.currency)} was named`;
   if (operation === 'esim_topup' || operation === 'esim_cancel') {
     const shown = firstAt(order, wire.answer.esims.iccid, iccidIn);
     const iccids = [...(shown === null ? [] : [shown]), ...read.units.flatMap((unit) => unit.iccid ?? [])];
@@ -91,8 +96,16 @@ function comparisons(
   wire: Wire,
 ): readonly Comparison[] {
   if (operation === 'esim_cancel') return [];
-  const { fields } = wire[operation];
-  const [productName, product] = 'variant' in fields ? [fields.variant, ordered.variant] : [fields.plan, ordered.plan];
+  const { body } = wire[operation];
+  // An answer repeats a value under the name that its field has in the request.
+  const nameOf = (name: string): string =>
+    String(
+      placeholdersIn(body)
+        .find((one) => one.name === name)
+        ?.path.at(-1) ?? name,
+    );
+  const isCard = operation === 'gift_card_order';
+  const [productName, product] = isCard ? [nameOf('variant'), ordered.variant] : [nameOf('plan'), ordered.plan];
   // The eSIMs of a new order are not known before; only a top-up names one.
   const iccid = operation === 'esim_topup' ? ordered.iccid : null;
   const { quantity, days = null, currency = null } = ordered;
@@ -100,7 +113,7 @@ function comparisons(
     { field: 'quantity', names: ['quantity'], value: quantity, read: numberIn },
     { field: 'product', names: [productName], value: product, read: textIn },
     { field: 'days', names: ['days'], value: days === null ? null : String(days), read: wholeNumberIn },
-    { field: 'currency', names: [fields.currency], value: currency, read: currencyIn },
+    { field: 'currency', names: [nameOf('currency')], value: currency, read: currencyIn },
     { field: 'iccid', names: wire.answer.esims.iccid, value: iccid, read: iccidIn },
   ];
 }

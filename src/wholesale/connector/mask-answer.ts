@@ -18,12 +18,9 @@ export interface MaskedPart {
   readonly known: readonly string[];
 }
 
-/** The beginning of a text that says how it is to be read. */
-export const keptStart = (text: string): string => /^(LPA:1\$|1\$|https?:\/\/|data:image\/)/i.exec(text)?.[0] ?? '';
-
 /** The form of a text, without its value. */
 function maskedText(text: string): string {
-  const start = keptStart(text);
+  const start = /^(LPA:1\$|1\$|https?:\/\/|data:image\/)/i.exec(text)?.[0] ?? '';
   return start + text.slice(start.length, longestValue).replaceAll(/\p{L}/gu, 'A').replaceAll(/\p{N}/gu, '9');
 }
 
@@ -58,7 +55,8 @@ function readValues({ order, family, wire }: MaskedPart): ReadonlySet<string> {
  */
 export function maskedAnswer(body: ExactJson, part: MaskedPart): string | null {
   const words = new Set(textsOf(part.wire));
-  const known = new Set(part.known);
+  const error = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {};
+  const known = new Set<unknown>([...part.known, error['code'], error['message']]);
   const clear = readValues(part);
   const mask = (value: ExactJson, inOrder: boolean): ExactJson => {
     if (isJsonList(value)) return value.map((element) => mask(element, element === part.order));
@@ -70,26 +68,6 @@ export function maskedAnswer(body: ExactJson, part: MaskedPart): string | null {
     const isClear = words.has(value) || known.has(value) || isPlaceholder(value) || (inOrder && clear.has(value));
     return isClear ? value : maskedText(value);
   };
-  const error = isJsonObject(body) ? body['error'] : undefined;
-  const masked = mask(body, !isJsonList(body));
-  const told =
-    isJsonObject(error) && isJsonObject(masked) ? { error: { ...maskedError(masked), ...toldOf(error) } } : {};
-  const text = JSON.stringify(isJsonObject(masked) ? { ...masked, ...told } : masked);
-  return text.length > longestBody ? null : text;
-}
-
-const maskedError = ({ error }: Readonly<Record<string, ExactJson>>): object => (isJsonObject(error) ? error : {});
-const toldOf = (error: Readonly<Record<string, ExactJson>>): object =>
-  Object.fromEntries(Object.entries(error).filter(([name]) => name === 'code' || name === 'message'));
-
-/** The beginning of a catalogue, as JSON: three elements of each list. It has prices and no codes, so it stays in clear. */
-export function catalogueSample(body: ExactJson): string | null {
-  const cut = (value: ExactJson): ExactJson => {
-    if (isJsonList(value)) return value.slice(0, 3).map(cut);
-    if (isJsonObject(value))
-      return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cut(inner)]));
-    return typeof value === 'string' ? value.slice(0, longestValue) : value;
-  };
-  const text = JSON.stringify(cut(body));
+  const text = JSON.stringify(mask(body, !isJsonList(body)));
   return text.length > longestBody ? null : text;
 }

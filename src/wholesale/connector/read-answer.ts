@@ -74,6 +74,13 @@ export function foreignReference(
   return shown.some((reference) => isSameText(reference, expected)) ? null : (shown[0] ?? null);
 }
 
+/** Null where the digits of its currency are not known: a wrong amount would be worse than none. */
+function costIn(value: ExactJson, currency: string | null, { money_minor_digits: digits }: AnswerWire): string | null {
+  if (typeof digits === 'number') return amountIn(value, digits);
+  const own = digits[currency ?? 'other'] ?? digits['other'];
+  return own === undefined ? null : amountIn(value, own);
+}
+
 /**
  * Reads a success answer through the mapping. A field that is not found is null: the specification shows no payload.
  * Never throws.
@@ -95,13 +102,14 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
   const delivered =
     read.find(({ units }) => units.length > 0) ?? read.find(({ unreadFields }) => unreadFields.length > 0);
   const { units = [], unreadFields = [] } = delivered ?? {};
+  const currency = first(wire.currency, currencyIn);
   return {
     orderNumber: first(wire.number, textIn),
     reference: first(wire.reference, textIn),
     status,
     statusClass: statusClassOf(status, wire),
-    cost: first(wire.cost, (value) => amountIn(value, wire.money_minor_digits)),
-    currency: first(wire.currency, currencyIn),
+    cost: first(wire.cost, (value) => costIn(value, currency, wire)),
+    currency,
     units,
     ...(unreadFields.length > 0 ? { unreadFields } : {}),
   };

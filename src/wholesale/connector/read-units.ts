@@ -129,6 +129,15 @@ function elementsOf(value: ExactJson, lists: readonly string[]): readonly ExactJ
   return elements.flatMap((element) => (isJsonObject(element) ? firstAt(element, lists, listIn) : null) ?? [element]);
 }
 
+/** The elements at a path in which `[]` stands for all elements of a list, or all values of an object. */
+function elementsAt(value: ExactJson, [segment, ...rest]: readonly string[]): readonly ExactJson[] {
+  if (segment === undefined) return isJsonList(value) ? value : [value];
+  const inner = valueAt(value, segment.replace('[]', ''));
+  if (inner === undefined || inner === null) return [];
+  const all = segment.endsWith('[]') ? (typeof inner === 'object' ? Object.values(inner) : []) : [inner];
+  return all.flatMap((each) => elementsAt(each, rest));
+}
+
 /** Lists of units within the positions of an order. */
 function elementsOfPositions(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
   const positions = isJsonList(value) ? value : [value];
@@ -159,8 +168,12 @@ function unitsIn(order: ExactJson, wire: UnitWire, read: (element: ExactJson) =>
     return all.some(({ unit }) => unit !== null) ? all : null;
   };
   const { lists, positions, ignored } = wire;
+  const inLists = lists
+    .filter((path) => path.includes('[]'))
+    .map((path) => unitsOf(elementsAt(order, path.split('.'))));
   const found =
     firstAt(order, lists, (value) => unitsOf(elementsOf(value, lists))) ??
+    inLists.find((units) => units !== null) ??
     firstAt(order, positions, (value) => unitsOf(elementsOfPositions(value, lists))) ??
     seen;
   const units = found.flatMap(({ unit }) => unit ?? []);

@@ -1,6 +1,7 @@
 import type { ReferencedPurchase } from '../../core/order/purchase.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { fillPath, givenPaths } from './wire-parts.ts';
+import { renderBody } from './request-body.ts';
 import type { Wire } from './wire.ts';
 
 /** A request byte for byte. It is stored with its reference and never rendered again. */
@@ -10,12 +11,8 @@ export interface RenderedCall {
   readonly path: string;
   /** The exact body, or null for none. */
   readonly body: string | null;
-}
-
-/** `off` as a name, and null as a value, omit a field. The order of the fields is fixed: the bytes must not vary. */
-function bodyOf(fields: Readonly<Record<string, unknown>>, extra: Readonly<Record<string, unknown>>): string {
-  const present = Object.entries(fields).filter(([name, value]) => name !== 'off' && value !== null);
-  return JSON.stringify(Object.fromEntries([...present, ...Object.entries(extra)]));
+  /** Beside those that every call has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -24,38 +21,31 @@ function bodyOf(fields: Readonly<Record<string, unknown>>, extra: Readonly<Recor
  * reference (Spec 7, retry rule 3). Fails with INVARIANT when the operation needs a field that is null.
  */
 export function renderRequest(purchase: ReferencedPurchase, wire: Wire): RenderedCall {
-  const { operation, days } = purchase;
-  const need = <Name extends keyof ReferencedPurchase>(name: Name): NonNullable<ReferencedPurchase[Name]> => {
-    const value = purchase[name];
-    assert(value !== null && value !== '', `an ${operation} has a ${name}`);
-    return value;
+  const { operation, currency } = purchase;
+  const { operation: _, ...values } = {
+    ...purchase,
+    balance: currency === null ? null : (wire.balances[currency] ?? null),
   };
-  const reference = need('reference');
-  switch (operation) {
-    case 'gift_card_order': {
-      const { fields, extra } = wire[operation];
-      const product = { [fields.variant]: need('variant'), quantity: need('quantity') };
-      const body = bodyOf({ reference, ...product, [fields.currency]: need('currency') }, extra);
-      return { method: 'POST', path: givenPaths.giftCardOrder, body };
-    }
-    case 'esim_order': {
-      const { fields, extra } = wire[operation];
-      const product = { [fields.plan]: need('plan'), quantity: need('quantity') };
-      const body = bodyOf({ reference, ...product, [fields.currency]: need('currency'), days }, extra);
-      return { method: 'POST', path: givenPaths.esimOrder, body };
-    }
-    case 'esim_topup': {
-      const { method, path, fields, extra } = wire[operation];
-      const iccid = need('iccid');
-      const product = { [fields.iccid]: iccid, [fields.plan]: need('plan') };
-      const body = bodyOf({ reference, ...product, [fields.currency]: need('currency'), days }, extra);
-      return { method, path: fillPath(path, { iccid }), body };
-    }
-    case 'esim_cancel': {
-      const { method, path, body, fields, extra } = wire[operation];
-      const iccid = need('iccid');
-      const text = body === 'none' ? null : bodyOf({ [fields.iccid]: iccid }, extra);
-      return { method, path: fillPath(path, { iccid }), body: text };
-    }
+  const reference = operation === 'esim_cancel' ? null : purchase.reference;
+  const call = { headers: headersOf(wire, reference) };
+  if (operation === 'gift_card_order' || operation === 'esim_order') {
+    const path = operation === 'esim_order' ? givenPaths.esimOrder : givenPaths.giftCardOrder;
+    return { ...call, method: 'POST', path, body: renderBody(wire[operation].body, values) };
   }
+  const { method, path, body } = wire[operation];
+  assert(purchase.iccid !== null, `an ${operation} has an iccid`);
+  const text = body === 'none' ? null : renderBody(body, values);
+  return { ...call, method, path: fillPath(path, { iccid: purchase.iccid }), body: text };
+}
+
+/** The configured headers; without a reference, those that need one are left out. */
+export function headersOf(
+  { headers }: Pick<Wire, 'headers'>,
+  reference: string | null,
+): Readonly<Record<string, string>> {
+  const filled = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    value === '{reference}' ? reference : value,
+  ]);
+  return Object.fromEntries(filled.filter(([, value]) => value !== null));
 }

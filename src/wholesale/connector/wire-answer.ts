@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from '../../core/order/purchase.ts';
-import { candidates, words } from './wire-parts.ts';
+import { candidates, lists, words } from './wire-parts.ts';
 
 const unitFields = z.enum([
   'code',
@@ -30,7 +30,7 @@ const ignored = words(
 );
 
 const codes = z.strictObject({
-  lists: candidates('codes keys cards vouchers units'),
+  lists: lists('codes keys cards vouchers units'),
   positions,
   /** A serial number is no code: it cannot be redeemed. */
   code: candidates('code key card_number cardNumber epin'),
@@ -47,7 +47,7 @@ const codes = z.strictObject({
 });
 
 const esims = z.strictObject({
-  lists: candidates('esims sims profiles'),
+  lists: lists('esims sims profiles'),
   positions,
   /** Where a single eSIM may be, if there is no list. */
   single: candidates('esim sim $'),
@@ -68,6 +68,8 @@ const esims = z.strictObject({
   ignored,
 });
 
+const minorDigits = z.int().min(0).max(12);
+
 const statusWords = z.strictObject({
   /** The only word that the specification gives (Spec 3). */
   refunded: words('refunded'),
@@ -85,8 +87,13 @@ export const answerWire = z.strictObject({
   status: candidates('status state'),
   cost: candidates('total cost amount price charged total.amount cost.amount price.amount'),
   currency: candidates('currency balance currency_code total.currency cost.currency price.currency'),
-  /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250. */
-  money_minor_digits: z.int().min(0).max(12).default(0),
+  /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250; or by currency. */
+  money_minor_digits: z
+    .union([
+      minorDigits,
+      z.record(z.string().regex(/^([A-Z]{3}|other)$/, 'must be a currency or `other`'), minorDigits),
+    ])
+    .default(0),
   status_words: statusWords.prefault({}),
   codes: codes.prefault({}),
   esims: esims.prefault({}),

@@ -5,7 +5,6 @@ import { assert } from '../../core/order-sync-error.ts';
 export const givenPaths = {
   giftCardOrder: '/orders',
   esimOrder: '/esim/orders',
-  topups: '/esim/esims/{iccid}/topups',
   products: '/products',
 } as const;
 
@@ -40,11 +39,30 @@ export function fillPath(template: string, values: Readonly<Record<string, strin
   });
 }
 
+const withoutPosition = [/^(?!(.*\.)?\d+(\.|$))/, 'must not have a position in a list: lists are read whole'] as const;
+
 /** Where a value may be in an answer, best first, as dotted paths with spaces between; with an empty list it is never read. */
 export const candidates = (paths: string) =>
   z
-    .array(z.string().regex(/^(\$|[^\s.]+(\.[^\s.]+)*)$/, 'must be a dotted path such as order.total, or $'))
+    .array(
+      z
+        .string()
+        .regex(/^(\$|[^\s.]+(\.[^\s.]+)*)$/, 'must be a dotted path such as order.total, or $')
+        .regex(...withoutPosition)
+        .regex(/^[^[\]]*$/, 'must not go through a list: a path of a unit begins at the unit'),
+    )
     .max(50)
     .default(paths.split(' '));
+
+const placeOfList = z
+  .string()
+  .regex(
+    /^(\$|[^\s.[\]]+(\[\])?(\.[^\s.[\]]+(\[\])?)*)$/,
+    'must be a dotted path such as order.codes, or items[].codes',
+  )
+  .regex(...withoutPosition);
+
+/** The same for lists: `items[].codes` are the lists of all elements, and `codes[]` the values of an object. */
+export const lists = (paths: string) => z.array(placeOfList).max(50).default(paths.split(' '));
 
 export const words = (defaults: string) => z.array(z.string().min(1).max(64)).max(100).default(defaults.split(' '));

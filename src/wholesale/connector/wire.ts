@@ -2,86 +2,12 @@ import { z } from 'zod';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { catalogueWire } from './wire-catalogue.ts';
 import { answerWire } from './wire-answer.ts';
-import { pathTemplate } from './wire-parts.ts';
+import { esimCancel, esimOrder, esimTopup, giftCardOrder, orderLookup } from './wire-requests.ts';
 import { createHash } from 'node:crypto';
 
-const fieldName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be the name of a JSON field');
-const fieldOrOff = z.union([z.literal('off'), fieldName]);
-const fixedNames = ['reference', 'quantity', 'days'];
-
-/** Constants that are added to a request body. Their names must differ from those of its other fields. */
-const extra = z.record(fieldName, z.json()).default({});
-
-function usesEachNameOnce(
-  operation: { readonly fields: Readonly<Record<string, string>>; readonly extra: Readonly<Record<string, unknown>> },
-  context: z.RefinementCtx,
-): void {
-  const names = [...fixedNames, ...Object.values(operation.fields).filter((name) => name !== 'off')];
-  const taken = names.find((name, index) => names.indexOf(name) !== index || Object.hasOwn(operation.extra, name));
-  if (taken !== undefined) {
-    context.addIssue({ code: 'custom', message: `uses the field name "${taken}" twice` });
-  }
-}
-
-function namesTheEsim(
-  operation: { readonly path: string; readonly fields: { readonly iccid: string } },
-  context: z.RefinementCtx,
-): void {
-  if (!operation.path.includes('{iccid}') && operation.fields.iccid === 'off') {
-    context.addIssue({ code: 'custom', message: 'must name the eSIM: with {iccid} in path, or with fields.iccid' });
-  }
-}
-
-const giftCardOrder = z
-  .strictObject({
-    fields: z
-      .strictObject({ variant: fieldName.default('variant'), currency: fieldName.default('currency') })
-      .prefault({}),
-    extra,
-  })
-  .superRefine(usesEachNameOnce);
-
-const esimOrder = z
-  .strictObject({
-    fields: z.strictObject({ plan: fieldName.default('plan'), currency: fieldName.default('currency') }).prefault({}),
-    extra,
-  })
-  .superRefine(usesEachNameOnce);
-
-const esimTopup = z
-  .strictObject({
-    method: z.enum(['POST', 'PUT', 'PATCH']).default('POST'),
-    path: pathTemplate('iccid').default('/esim/esims/{iccid}/topups'),
-    fields: z
-      .strictObject({
-        plan: fieldName.default('plan'),
-        currency: fieldName.default('currency'),
-        iccid: fieldOrOff.default('off'),
-      })
-      .prefault({}),
-    extra,
-  })
-  .superRefine(usesEachNameOnce)
-  .superRefine(namesTheEsim);
-
-const esimCancel = z
-  .strictObject({
-    method: z.enum(['POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
-    path: pathTemplate('iccid').default('/esim/esims/{iccid}/cancel'),
-    /** `none`: no body and no content type; `fields` is then not used. */
-    body: z.enum(['json', 'none']).default('json'),
-    fields: z.strictObject({ iccid: fieldOrOff.default('off') }).prefault({}),
-    extra,
-  })
-  .superRefine(usesEachNameOnce)
-  .superRefine(namesTheEsim)
-  .superRefine((cancel, context) => {
-    if (cancel.body === 'none' && !cancel.path.includes('{iccid}')) {
-      context.addIssue({ code: 'custom', message: 'must name the eSIM with {iccid} in path, since there is no body' });
-    }
-  });
-
-const read = z.strictObject({ path: pathTemplate('key').includes('{key}') });
+/** Not those that the transport sets. */
+const headerName =
+  /^(?!(authorization|proxy-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding|cache-control|pragma)$)[a-z][a-z0-9-]{0,63}$/i;
 
 /** The fields of a found order that are compared with the purchase. */
 const comparedFields = ['product', 'quantity', 'days', 'currency', 'iccid'] as const;
@@ -89,8 +15,8 @@ export type ComparedField = (typeof comparedFields)[number];
 
 /** How one order is read back; `off` where the API has no such call. */
 const lookup = z.strictObject({
-  gift_card: z.union([z.literal('off'), read]).default({ path: '/orders/{key}' }),
-  esim: z.union([z.literal('off'), read]).default({ path: '/esim/orders/{key}' }),
+  gift_card: orderLookup('/orders/{key}'),
+  esim: orderLookup('/esim/orders/{key}'),
   /** Omit a field where the API uses its name for something else, for example for the currency of a gift card. */
   compare: z.array(z.enum(comparedFields)).default([...comparedFields]),
 });
@@ -106,6 +32,12 @@ export const wireSchema = z.strictObject({
   esim_order: esimOrder.prefault({}),
   esim_topup: esimTopup.prefault({}),
   esim_cancel: esimCancel.prefault({}),
+  /** The id of each balance, for {balance} in a body. */
+  balances: z.record(z.string().regex(/^[A-Z]{3}$/, 'must be a currency'), z.string().min(1).max(128)).default({}),
+  /** Further headers of every call: constants, and `{reference}` for a call that has one. */
+  headers: z
+    .record(z.string().regex(headerName), z.string().regex(/^[!-~]([ -~]{0,254}[!-~])?$/, 'must be one line of ASCII'))
+    .default({}),
   lookup: lookup.prefault({}),
   answer: answerWire.prefault({}),
   catalogue: catalogueWire.prefault({}),
@@ -139,7 +71,7 @@ export function readWire(value: unknown): Wire {
   if (parsed.success) return withIgnored(parsed.data);
   const mistakes = z.prettifyError(parsed.error);
   throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire is not a wire mapping:\n${mistakes}`, {
-    hint: 'run `order-sync wire` to see the mapping with all its names',
+    hint: 'correct it, then run `order-sync check-config`',
   });
 }
 

@@ -1,4 +1,6 @@
+import SqliteDatabase from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
+import { keepAnswer } from '../../../src/store/submission/kept-answers.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
 async function opened(): Promise<Outbox> {
@@ -24,10 +26,12 @@ it('an answer is kept with the end of its call, and shown with its order', async
 it('the last 20 of each kind are kept, for seven days', async () => {
   const box = await opened();
   const { answers } = box.store.submission;
-  const keep = (isError: boolean, http: number, nowMs: number) =>
-    answers.keep({ kind: 'products', isError, attemptId: null, http, body: `{"at":${nowMs}}`, nowMs });
-  await keep(true, 503, 0);
-  for (let nowMs = 1; nowMs <= 30; nowMs += 1) await keep(false, 200, nowMs);
+  const database = new SqliteDatabase(box.path);
+  onTestFinished(() => void database.close());
+  const keep = (isError: boolean, http: number, nowMs: number): void =>
+    keepAnswer(database, { kind: 'products', isError, attemptId: null, http, body: `{"at":${nowMs}}`, nowMs });
+  keep(true, 503, 0);
+  for (let nowMs = 1; nowMs <= 30; nowMs += 1) keep(false, 200, nowMs);
   expect(box.store.read.lastAnswer('products', true)?.httpStatus).toBe(503);
   const week = 7 * 86_400_000;
   expect(await answers.removeOld(week)).toBe(0);

@@ -64,7 +64,7 @@ describe('an answer that is kept', () => {
   // What a wrong mapping takes for the number, the status or the cost, or does not know at all.
   const wrong = [
     {},
-    { number: ['code', 'codes'], status: ['pin'], cost: ['pin'] },
+    { number: ['code', 'codes'], status: ['pin'], cost: ['price'] },
     { codes: { lists: ['nothing'] } },
     { envelopes: ['codes', 'data', 'order'] },
     { number: ['id'], codes: { lists: ['units'], code: ['id'] } },

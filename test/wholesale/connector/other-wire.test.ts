@@ -6,9 +6,29 @@ import { clientOf, facts, iccid, keyValue, submit } from '../api-calls.ts';
 
 /** An API that follows the specification, and differs from the default mapping in everything else. */
 const otherWire = wireSchema.parse({
-  gift_card_order: { fields: { variant: 'sku', currency: 'wallet' }, extra: { delivery: 'api' } },
-  esim_order: { fields: { plan: 'bundle', currency: 'wallet' } },
-  esim_topup: { method: 'PUT', path: '/esim/refills', fields: { plan: 'bundle', currency: 'wallet', iccid: 'sim' } },
+  gift_card_order: {
+    body: {
+      reference: '{reference}',
+      sku: '{variant}',
+      quantity: '{quantity}',
+      wallet: '{currency}',
+      delivery: 'api',
+    },
+  },
+  esim_order: {
+    body: {
+      reference: '{reference}',
+      bundle: '{plan}',
+      quantity: '{quantity}',
+      wallet: '{currency}',
+      days: '{days}',
+    },
+  },
+  esim_topup: {
+    method: 'PUT',
+    path: '/esim/refills',
+    body: { reference: '{reference}', sim: '{iccid}', bundle: '{plan}', wallet: '{currency}' },
+  },
   esim_cancel: { method: 'DELETE', path: '/esim/esims/{iccid}', body: 'none' },
   lookup: {
     gift_card: { path: '/orders?ref={key}' },

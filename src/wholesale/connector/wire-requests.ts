@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { bodyTree, placeholdersIn } from './request-body.ts';
+import { pathTemplate } from './wire-parts.ts';
+
+const bought = ['reference', 'quantity', 'days', 'currency', 'balance'];
+
+/** Placing an order: method and path are given (Spec 4), and the names of reference, quantity and days (Spec 2). */
+export const giftCardOrder = z.strictObject({
+  body: bodyTree(['variant', ...bought], ['reference', 'variant', 'quantity']).default({
+    reference: '{reference}',
+    variant: '{variant}',
+    quantity: '{quantity}',
+    currency: '{currency}',
+  }),
+});
+
+export const esimOrder = z.strictObject({
+  body: bodyTree(['plan', ...bought], ['reference', 'plan', 'quantity', 'days']).default({
+    reference: '{reference}',
+    plan: '{plan}',
+    quantity: '{quantity}',
+    currency: '{currency}',
+    days: '{days}',
+  }),
+});
+
+const namesOne =
+  (wanted: readonly string[]) =>
+  ({ path, body }: { readonly path: string; readonly body?: unknown }): boolean =>
+    wanted.some((name) => path.includes(`{${name}}`) || placeholdersIn(body).some((one) => one.name === name));
+const namesTheEsim = [namesOne(['iccid']), 'must name the eSIM, with {iccid} in path or body'] as const;
+
+export const esimTopup = z
+  .strictObject({
+    method: z.enum(['POST', 'PUT', 'PATCH']).default('POST'),
+    path: pathTemplate('iccid').default('/esim/esims/{iccid}/topups'),
+    body: bodyTree(['plan', 'iccid', ...bought], ['reference', 'plan']).default({
+      reference: '{reference}',
+      plan: '{plan}',
+      currency: '{currency}',
+      days: '{days}',
+    }),
+  })
+  .refine(...namesTheEsim);
+
+/** It carries no reference (Spec 7, retry rule 3). */
+export const esimCancel = z
+  .strictObject({
+    method: z.enum(['POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
+    path: pathTemplate('iccid').default('/esim/esims/{iccid}/cancel'),
+    /** `none`: no body and no content type. */
+    body: z.union([z.literal('none'), bodyTree(['iccid'], [])]).default({}),
+  })
+  .refine(...namesTheEsim);
+
+const readCall = (placeholders: readonly string[]) => ({
+  method: z.enum(['GET', 'POST']).default('GET'),
+  path: pathTemplate(...placeholders),
+  body: bodyTree(placeholders, []).optional(),
+});
+const readBy = (placeholders: readonly string[]) =>
+  z
+    .strictObject(readCall(placeholders))
+    .refine(namesOne(placeholders), `must name the order, by {${placeholders.join('} or {')}}`);
+
+/** How an order is read back; `off` where the API has no such call. */
+export const orderLookup = (path: string) =>
+  z
+    .union([
+      z.literal('off'),
+      z
+        .strictObject({
+          ...readCall(['key']),
+          path: z.union([z.literal('off'), pathTemplate('key')]),
+          /** How an accepted order is read for its units, if not as above: by its number, or at another path. */
+          accepted: z.union([z.literal('off'), readBy(['number', 'reference'])]).default('off'),
+        })
+        .refine(
+          (call) => call.path === 'off' || namesOne(['key'])(call),
+          'must name the order, with {key} in path or body',
+        ),
+    ])
+    .default({ method: 'GET', path, accepted: 'off' });

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../../../src/cli/commands/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
@@ -103,4 +104,31 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   expect([stub.shop.notesOf('7').length, stub.shop.mails.map(({ kind }) => kind)]).toEqual([1, ['note', 'completed']]);
   expect([installation.sandbox.ledger().orders.length, stub.shop.addedLines]).toEqual([2, []]);
   expect(await worker.end('SIGTERM')).toBe(0);
+});
+
+it('writes at once what the shop refused, when a reload brings another key', async () => {
+  const stub = await new WritableWooCommerce().open();
+  stub.shop.permission = 'read';
+  const installation = await installationFor(stub, {}, { timeScale: 1 });
+  installation.configure((config) => {
+    config.intake.webhook.woocommerce[0].write_back = {};
+    config.trial.time_scale = 1;
+  });
+  const worker = installation.start();
+  await worker.started();
+  const order = stub.put({ id: '7', modifiedMs: minutesAgo(1), body: oneCard('71') });
+  await deliver(worker, stub.shown(order));
+  const refused = await worker.line(({ msg }) => msg === 'a result could not be delivered');
+  expect(refused['retry_in_ms']).toBeGreaterThanOrEqual(10_000);
+  // As if it had failed for hours: nothing but the reload makes it due.
+  const later = new SqliteDatabase(installation.databasePath);
+  later.exec("UPDATE deliveries SET due_at_ms = due_at_ms + 7200000 WHERE sink = 'woocommerce:main'");
+  later.close();
+  stub.shop.permission = 'read_write';
+  installation.configure((config) => {
+    config.intake.webhook.woocommerce[0].rest.schedule = '0 0 2 1 *';
+  });
+  await worker.reload();
+  await worker.line(isWritten);
+  expect(order.body['status']).toBe('completed');
 });

@@ -18,7 +18,11 @@ const isWaiting = ({ msg }: { readonly msg: string }): boolean => msg.startsWith
 describe('a worker that starts while its outbox is in use', () => {
   it('waits for a command, and starts when the command ends', async () => {
     const { promise: asked, resolve } = Promise.withResolvers<ServerResponse>();
-    const api = await Receiver.open(resolve);
+    const notFound = (answer: ServerResponse): void => {
+      answer.writeHead(404, { 'content-type': 'application/json' });
+      answer.end(JSON.stringify({ error: { code: 'not_found', message: 'No such order' } }));
+    };
+    const api = await Receiver.open(resolve, notFound);
     onTestFinished(() => api.close());
     installation = await Installation.open({ api: api.url });
     const first = installation.start();
@@ -33,8 +37,7 @@ describe('a worker that starts while its outbox is in use', () => {
     const answer = await asked;
     const worker = installation.start();
     expect(await Promise.race([worker.line(isWaiting), worker.exited()])).toMatchObject({ level: 'warn' });
-    answer.writeHead(404, { 'content-type': 'application/json' });
-    answer.end(JSON.stringify({ error: { code: 'not_found', message: 'No such order' } }));
+    notFound(answer);
     await ended;
     await worker.started();
     expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);

@@ -47,7 +47,7 @@ export interface Delivery
   /** Keeps what the receiver has confirmed, for the deliveries to come. */
   confirm(events: string): Promise<void>;
   /** Keeps what was posted into the order of a shop, also when the result is asked for again. */
-  keepNotePosts(posts: string): Promise<void>;
+  readonly keepNotePosts: (posts: string) => Promise<void>;
 }
 
 export interface DeliveryDeps {

@@ -25,7 +25,7 @@ interface ShopWriteBackDeps {
 interface ShopDelivery
   extends Pick<DueDelivery, 'ordered' | 'boughtInPlaceOf' | 'flags' | 'deliveredAtMs' | 'notePosts'> {
   readonly signal: AbortSignal;
-  keepNotePosts(posts: string): Promise<void>;
+  readonly keepNotePosts: (posts: string) => Promise<void>;
 }
 
 /** The delay after each failure, in seconds: after about three days the delivery is given up. */
@@ -65,8 +65,7 @@ export class ShopWriteBack {
     document: ResultDocument,
     delivery: ShopDelivery,
   ): Promise<void | 'no_call' | { readonly waitMs: number; readonly why: string }> {
-    const { flags, notePosts } = delivery;
-    const keepNotePosts = async (posts: string): Promise<void> => await delivery.keepNotePosts(posts);
+    const { flags, notePosts, keepNotePosts } = delivery;
     const statement = statementOf(document, delivery.ordered, delivery.boughtInPlaceOf, flags);
     // Nothing to tell yet, so the shop is not asked.
     if (flags.length === 0 && statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';

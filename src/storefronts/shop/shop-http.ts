@@ -71,7 +71,6 @@ export class ShopHttp {
   readonly #options: ShopHttpOptions;
   readonly #connections: OutgoingConnections;
   readonly #limit = new CallLimit();
-  #notBeforeMs = 0;
   /** No call is made before this time: the shop answered what it wanted. */
   #closed = { untilMono: 0, wanted: '' };
   #clockAheadMs: number | null = null;
@@ -98,8 +97,7 @@ export class ShopHttp {
         if (!(error instanceof ShopApiError) || !isWorthWaiting(error)) throw error;
         const waitMs = error.retryAfterMs ?? defaultWaitMs * tries;
         // Also where this call is not repeated: the next one is that of another order.
-        if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);
-        else this.#waitAtLeast(waitMs);
+        this.#closeFor(waitMs, error.message);
         // A proxy may answer 503 for a call that the shop still processes.
         const isSafe = call.once === undefined || error.kind === 'rate_limited';
         if (tries >= maxTries || waitMs > maxWaitMs || !isSafe) throw error;
@@ -115,12 +113,9 @@ export class ShopHttp {
     await this.#connections.destroy();
   }
 
-  #waitAtLeast(waitMs: number): void {
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#options.clock.monoMs() + waitMs);
-  }
-
   #closeFor(waitMs: number, wanted: string): void {
-    this.#closed = { untilMono: this.#options.clock.monoMs() + waitMs, wanted };
+    const untilMono = this.#options.clock.monoMs() + waitMs;
+    if (untilMono > this.#closed.untilMono) this.#closed = { untilMono, wanted };
   }
 
   /** Waits until the shop wants calls. While a call is about to begin, the answer of another may ask to wait. */
@@ -128,14 +123,13 @@ export class ShopHttp {
     const { clock } = this.#options;
     for (let isRecorded = once?.begins === undefined; ; ) {
       const closedMs = this.#closed.untilMono - clock.monoMs();
-      if (closedMs > 0) {
+      if (closedMs > maxWaitMs) {
         const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#closed.wanted})`;
         throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
       }
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      const waitMs = this.#notBeforeMs - clock.monoMs();
-      if (waitMs > 0) {
-        await clock.sleep(waitMs, signal);
+      if (closedMs > 0) {
+        await clock.sleep(closedMs, signal);
         continue;
       }
       if (once !== undefined && clock.monoMs() > once.latestStartMono) {
@@ -193,7 +187,7 @@ export class ShopHttp {
       const value = parseExactJsonBytes(bytes);
       const notJson = `${name}: ${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
       if (value === undefined) throw new ShopApiError('unreadable', notJson);
-      this.#waitAtLeast(pauseAfterMs?.(headers, value) ?? 0);
+      this.#closeFor(pauseAfterMs?.(headers, value) ?? 0, name);
       const problem = problemIn?.(value) ?? null;
       if (problem === null) return { headers, value };
       const text = this.#withoutSecrets(`${name}: ${messageText(problem.text, 200)}`);

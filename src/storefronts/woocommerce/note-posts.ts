@@ -3,19 +3,16 @@ import type { Clock } from '../../core/clock.ts';
 import type { OrderNote } from './order-fields.ts';
 
 const postSchema = z.strictObject({
-  /** Stand in the note; each says one thing, and is the same whenever the same is said. */
-  markers: z.array(z.string()),
   isForCustomer: z.boolean(),
   /** `announced`: the order names it, and its post did not begin. `begun`: the shop may have it. `posted`: it has or had it. */
   state: z.enum(['announced', 'begun', 'posted']),
-  /** When it began, by the clock of the machine, which nobody can set; with another boot id nothing is known of that. */
+  /** Since when, by the clock of the machine, which nobody can set; with another boot id nothing is known of that. */
   sinceMono: z.number(),
   bootId: z.string().nullable(),
 });
-const postsSchema = z.array(postSchema);
+const postsSchema = z.record(z.string(), postSchema);
 
 type NotePost = z.infer<typeof postSchema>;
-type PostState = NotePost['state'];
 
 interface NotePostsDeps {
   readonly clock: Pick<Clock, 'monoMs' | 'bootId'>;
@@ -24,48 +21,51 @@ interface NotePostsDeps {
 }
 
 /**
- * The notes of one order that were posted, as the outbox knows them. A note cannot be posted so that a second post does
- * nothing. So the outbox has the begin of each post before its call, and its end after it: only a note whose post had begun
- * may stand in the order although nobody knows.
+ * The notes of one order that were posted, by each of their markers, as the outbox knows them. A note cannot be posted so that a
+ * second post does nothing. So the outbox has the begin of each post before its call, and its end after it: only a note whose
+ * post had begun may stand in the order although nobody knows.
  */
 export class NotePosts {
   readonly #deps: NotePostsDeps;
-  #posts: readonly NotePost[];
+  #posts: ReadonlyMap<string, NotePost>;
 
   /** @param kept what was stored last; null: nothing */
   constructor(kept: string | null, deps: NotePostsDeps) {
     this.#deps = deps;
-    this.#posts = kept === null ? [] : postsSchema.parse(JSON.parse(kept));
+    this.#posts = new Map(Object.entries(kept === null ? {} : postsSchema.parse(JSON.parse(kept))));
   }
 
   /** Null: nothing is known of it. */
-  stateOf(marker: string): PostState | null {
-    return this.#posts.find(({ markers }) => markers.includes(marker))?.state ?? null;
+  stateOf(marker: string): NotePost['state'] | null {
+    return this.#posts.get(marker)?.state ?? null;
   }
 
   get isEmpty(): boolean {
-    return this.#posts.length === 0;
+    return this.#posts.size === 0;
   }
 
   /** Whether one did not end, as far as is known. */
   get isAnyOpen(): boolean {
-    return this.#posts.some(({ state }) => state !== 'posted');
+    return [...this.#posts.values()].some(({ state }) => state !== 'posted');
   }
 
+  /** How many notes were posted: the markers of one note have the same time. */
   countPosted(isForCustomer: boolean): number {
-    return this.#posts.filter((post) => post.isForCustomer === isForCustomer && post.state === 'posted').length;
-  }
-
-  async set({ markers, isForCustomer }: Pick<OrderNote, 'markers' | 'isForCustomer'>, state: PostState): Promise<void> {
-    await this.#keep([...this.#without(markers), this.#post(markers, isForCustomer, state)]);
-  }
-
-  /** How long ago the post of these began, in ms; 0: it did not begin, or before this machine was started. */
-  begunForMs(markers: readonly string[]): number {
-    const begun = this.#posts.filter(
-      (post) => post.state === 'begun' && markers.some((it) => post.markers.includes(it)),
+    const posted = [...this.#posts.values()].filter(
+      (it) => it.state === 'posted' && it.isForCustomer === isForCustomer,
     );
-    return Math.min(...begun.map((post) => this.#sinceMs(post)));
+    return new Set(posted.map(({ sinceMono }) => sinceMono)).size;
+  }
+
+  async set({ markers, isForCustomer }: Pick<OrderNote, 'markers' | 'isForCustomer'>, state: NotePost['state']) {
+    const post = this.#post(isForCustomer, state);
+    await this.#keep([...this.#posts, ...markers.map((marker) => [marker, post] as const)]);
+  }
+
+  /** How long ago the last post of these began, in ms; 0: before this machine was started. */
+  begunForMs(markers: readonly string[]): number {
+    const posts = markers.flatMap((marker) => this.#posts.get(marker) ?? []);
+    return Math.min(...posts.filter(({ state }) => state === 'begun').map((post) => this.#sinceMs(post) ?? 0));
   }
 
   /**
@@ -73,48 +73,33 @@ export class NotePosts {
    * of which nothing was known, may have been begun just now. What began long ago and is not shown was never posted.
    * @param found `shown`: the markers of its notes; `announced`: those that the order names
    */
-  async compare(
-    found: { shown: ReadonlySet<string>; announced: readonly string[] },
-    lostAfterMs: number,
-  ): Promise<void> {
-    const { shown, announced } = found;
-    const known = this.#posts.map((post): NotePost => {
-      const isShown = post.markers.some((marker) => shown.has(marker));
-      if (isShown && post.state !== 'posted') return { ...post, state: 'posted' };
+  async compare(found: { shown: ReadonlySet<string>; announced: readonly string[] }, lostAfterMs: number) {
+    const stateNow = (marker: string): NotePost => {
+      const post = this.#posts.get(marker) ?? this.#post(true, 'begun');
+      if (found.shown.has(marker)) return { ...post, state: 'posted' };
       if (post.state !== 'begun') return post;
-      // Since a start of the machine its own time is not known any more, so the wait begins again.
-      if (!this.#isOfThisBoot(post)) return this.#post(post.markers, post.isForCustomer, 'begun');
-      return this.#sinceMs(post) >= lostAfterMs ? { ...post, state: 'announced' } : post;
-    });
-    const isKnown = new Set(this.#posts.flatMap(({ markers }) => markers));
-    const others = [...new Set([...shown, ...announced])].filter((marker) => !isKnown.has(marker));
-    const added = others.map((marker) => this.#post([marker], true, shown.has(marker) ? 'posted' : 'begun'));
-    await this.#keep([...known, ...added]);
+      const sinceMs = this.#sinceMs(post);
+      // Since a start of the machine its time is not known any more, so the wait begins again.
+      if (sinceMs === null) return this.#post(post.isForCustomer, 'begun');
+      return sinceMs >= lostAfterMs ? { ...post, state: 'announced' } : post;
+    };
+    const markers = new Set([...this.#posts.keys(), ...found.shown, ...found.announced]);
+    await this.#keep([...markers].map((marker) => [marker, stateNow(marker)]));
   }
 
-  #without(markers: readonly string[]): readonly NotePost[] {
-    return this.#posts.flatMap((post): NotePost[] => {
-      const left = post.markers.filter((marker) => !markers.includes(marker));
-      return left.length === 0 ? [] : [{ ...post, markers: left }];
-    });
-  }
-
-  #post(markers: readonly string[], isForCustomer: boolean, state: PostState): NotePost {
+  #post(isForCustomer: boolean, state: NotePost['state']): NotePost {
     const { clock } = this.#deps;
-    return { markers: [...markers], isForCustomer, state, sinceMono: clock.monoMs(), bootId: clock.bootId ?? null };
+    return { isForCustomer, state, sinceMono: clock.monoMs(), bootId: clock.bootId ?? null };
   }
 
-  #isOfThisBoot({ bootId, sinceMono }: NotePost): boolean {
+  #sinceMs({ bootId, sinceMono }: NotePost): number | null {
     const { clock } = this.#deps;
-    return bootId === (clock.bootId ?? null) && sinceMono <= clock.monoMs();
+    return bootId === (clock.bootId ?? null) && sinceMono <= clock.monoMs() ? clock.monoMs() - sinceMono : null;
   }
 
-  #sinceMs(post: NotePost): number {
-    return this.#isOfThisBoot(post) ? this.#deps.clock.monoMs() - post.sinceMono : 0;
-  }
-
-  async #keep(posts: readonly NotePost[]): Promise<void> {
-    await this.#deps.keep(JSON.stringify(posts));
-    this.#posts = posts;
+  async #keep(posts: Iterable<readonly [string, NotePost]>): Promise<void> {
+    const kept = new Map(posts);
+    await this.#deps.keep(JSON.stringify(Object.fromEntries(kept)));
+    this.#posts = kept;
   }
 }

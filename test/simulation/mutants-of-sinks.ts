@@ -13,6 +13,7 @@ const rest = 'storefronts/woocommerce/rest-client.ts';
 
 const status =
   "...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),";
+const closes = '        this.#closeFor(waitMs, error.message);\n';
 const metafields = "...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),";
 
 /** Bugs between a result and those who receive it. */
@@ -21,11 +22,8 @@ export const mutantsOfSinks: readonly Mutant[] = [
     name: 'a note is posted without a look whether the order has it',
     file: woocommerce,
     changes: [
-      [
-        "if (this.#notes.get(note.marker) !== 'announced' || this.#earlierNotes === 'unread') await this.#readNotes();",
-        '',
-      ],
-      ["if (state !== 'announced') {", "if (note.marker === '') {"],
+      ['if (isKnown && !isLost && !this.#posts.isAnyOpen) return;', 'if (this.#written.length === 0) return;'],
+      ['    if (isBegun()) {\n', '    if (note.markers.length === 0) {\n'],
     ],
   },
   {
@@ -35,8 +33,18 @@ export const mutantsOfSinks: readonly Mutant[] = [
   },
   {
     name: 'a note that was lost is not posted again',
+    file: 'storefronts/woocommerce/note-posts.ts',
+    changes: [["{ ...post, state: 'announced' }", "{ ...post, state: 'posted' }"]],
+  },
+  {
+    name: 'the outbox does not have the begin of a post',
     file: woocommerce,
-    changes: [["this.#notes.set(marker, 'lost');", "this.#notes.set(marker, 'posted');"]],
+    changes: [["await this.#posts.set(note, 'begun');", "await this.#posts.set(note, 'announced');"]],
+  },
+  {
+    name: 'a code is mailed again with the next ones',
+    file: wooPlan,
+    changes: [["posts.stateOf(customerMarker(statement, line)) !== 'posted'", "line.lineId !== ''"]],
   },
   {
     name: 'an order is completed before its codes stand in it',
@@ -93,17 +101,12 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a shop that asks for a long wait is called again at once',
     file: http,
-    changes: [
-      [
-        '        if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);\n',
-        '        if (waitMs > maxWaitMs) void waitMs;\n',
-      ],
-    ],
+    changes: [[closes, '        this.#closeFor(waitMs > maxWaitMs ? 1 : waitMs, error.message);\n']],
   },
   {
     name: 'a call to a shop that asked to wait is repeated at once',
     file: http,
-    changes: [['        else this.#waitAtLeast(waitMs);\n', '        else this.#waitAtLeast(Math.min(waitMs, 1));\n']],
+    changes: [[closes, '        this.#closeFor(waitMs > maxWaitMs ? waitMs : 1, error.message);\n']],
   },
   {
     name: 'an endpoint that asks to wait is called all the same',

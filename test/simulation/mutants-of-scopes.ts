@@ -170,7 +170,9 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'a delivered order does not lift the limit of its family',
     file: 'store/submission/submission.ts',
-    changes: [["if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, nowMs);", '']],
+    changes: [
+      ["if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, attemptId, nowMs);", ''],
+    ],
   },
   {
     name: 'an order that ended in review lets another one of an unproven family be bought',

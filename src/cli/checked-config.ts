@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { missingFolders } from '../app/installed-folders.ts';
+import { missingFolders, otherMount } from '../app/installed-folders.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
@@ -37,6 +37,8 @@ export function checkInstallation(loaded: LoadedConfig): void {
     issues.push(issueAt(loaded, 'data_dir', `cannot hold the database: ${error.message}`));
   }
   issues.push(...upstreamIssues(loaded));
+  const mount = otherMount(config);
+  if (mount !== null) issues.push(issueAt(loaded, 'intake.folder.inbox', mount));
   if (init === 'never') {
     for (const { key, path } of missingFolders(config)) {
       issues.push(

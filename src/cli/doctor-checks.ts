@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { createServer } from 'node:net';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { requireFolders } from '../app/installed-folders.ts';
+import { otherMount, requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import type { ResultOf } from '../core/operator/operator-command.ts';
@@ -66,6 +66,8 @@ export function checkDataDir({ dataDir }: Config): Found {
 /** Whether the folders that a shop writes and reads are there. A demo makes them at its start. */
 export function checkSharedFolders(config: Config): Found {
   if (config.init === 'never') requireFolders(config);
+  const mount = otherMount(config);
+  if (mount !== null) return fail(`intake.folder.inbox ${mount}`, 'correct intake.folder');
   return pass('the inbox and the folder of results are there');
 }
 

@@ -24,9 +24,15 @@ export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: O
   });
 }
 
+const renamedKeys: Readonly<Record<string, string>> = {
+  'submit.retry_time_scale': 'trial.time_scale',
+  'wholesale.limits.window_ms': 'trial.window_ms',
+};
+
 function unknownKey(path: ConfigPath, key: string): string {
   const name = [...path, key].join('.');
-  if (name === 'submit.retry_time_scale') return 'is no key of this version; it is called "trial.time_scale" now';
+  const renamed = renamedKeys[name];
+  if (renamed !== undefined) return `is no key of this version; it is called "${renamed}" now`;
   const node = schemaNodeAt(path);
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);

@@ -271,9 +271,13 @@ describe('order-sync check-config', () => {
       `fail  config: A SKU map of ${place.configFile} has 4 mistakes`,
     );
     // The start of the worker names the mistakes of a map in the same way.
-    await place.run('init');
+    expect((await place.run('init')).code).toBe(3);
     writeFileSync(shop, 'skus: { S: { type: gift_card_order, variant: v } }\n');
     writeFileSync(missing, 'skus: { S: { type: gift_card_order, variant: v } }\n');
+    const broken = readFileSync(folder);
+    writeFileSync(folder, 'sku,type,plan,days\nA,esim_order,p,7\n');
+    await place.run('init');
+    writeFileSync(folder, broken);
     expect(await place.run('run')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(

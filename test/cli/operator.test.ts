@@ -103,7 +103,7 @@ describe('deciding on an entry while no worker runs', () => {
     expect([changed.includes(pending), refused, left]).toEqual([true, [], 0]);
     expect(matched).toBe(changed.length);
     expect(await stateOf(outbox, inReview)).toBe('needs_review');
-    expect((await outbox.run('orders', 'release', '--source', 'nobody', '--yes', ...why)).stdout).toBe(
+    expect((await outbox.run('orders', 'release', '--code', 'none', '--yes', ...why)).stdout).toBe(
       '0 of 0 are released\n',
     );
     expect((await outbox.run('orders', 'release', '--code', 'held', '--yes', ...why)).code).toBe(0);

@@ -12,7 +12,7 @@ import { howToOpen } from '../../ops/files.ts';
 import { ContinuousClock } from '../../ops/system-clock.ts';
 import { upstreamOf } from '../../store/sqlite/inspect.ts';
 import { configFileOf, exampleFile } from '../../config/layers.ts';
-import { issueAt, refuseOtherUpstream } from '../checked-config.ts';
+import { checkSkuMaps, issueAt, refuseOtherUpstream } from '../checked-config.ts';
 import { addConfigOptions, configFrom, type ConfigOptions, sourcesOf } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
@@ -31,6 +31,7 @@ export function addInit(program: Command, context: CliContext): void {
     const loaded = await configFrom(options);
     const { config } = loaded;
     const hadDatabase = existsSync(config.databasePath);
+    checkSkuMaps(loaded);
     const { environment, upstream } = config.wholesale;
     if (hadDatabase) refuseOtherUpstream(loaded);
     const isBound = hadDatabase && upstreamOf(config.databasePath, upstream).upstream === upstream;

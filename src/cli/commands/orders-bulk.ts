@@ -66,7 +66,14 @@ export async function actOnMany(order: BulkAction, options: BulkOptions, context
   const reason = reasonOf(options, false);
   const { state, source, code, product } = options;
   const which: BulkFilter = { state, source, code, product, untilMs: context.clock.wallMs() };
-  const preview = await withReader(options, (reader) => previewBulk(reader, { order, which }));
+  const preview = await withReader(options, (reader) => {
+    const known = reader.sources();
+    if (source !== undefined && !known.includes(source))
+      throw new OrderSyncError('NOT_FOUND', `No order is of the source "${source}"`, {
+        hint: `the sources of orders are ${known.join(', ')}`,
+      });
+    return previewBulk(reader, { order, which });
+  });
   if (options.yes !== true || options.dryRun === true) return showPreview(order, preview, options, context);
   const { config } = await configFrom(options);
   const { references } = preview;

@@ -68,7 +68,7 @@ function hasValidCheckDigit(iccid: string): boolean {
 
 export const iccidSchema = z
   .string({ error: 'must be a string: as a number an ICCID loses digits' })
-  .regex(/^\d{18,22}$/, 'must be 18 to 22 digits')
+  .regex(/^\d{18,22}$/, 'must be 18 to 22 digits, without apostrophe or spaces')
   .refine(
     (value) => !/^\d{19,20}$/.test(value) || hasValidCheckDigit(value),
     'has a wrong check digit: is it mistyped?',

@@ -1,0 +1,226 @@
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readSkuMap } from '../../src/storefronts/sku-file.ts';
+import { readDocument } from '../intake/orders/read-document.ts';
+import { installation, knownInstallation, type Installation } from './installation.ts';
+import { fillOutbox } from './sample-outbox.ts';
+
+/*
+ * The mistakes that people make in the first hour: none is silent, and none misleads. Each row says what was done, and what
+ * the program must say of it: the place, the rule, the value, the next step. Mistakes of order files follow below.
+ */
+
+const text = `instance: acme
+data_dir: DIR/data
+wholesale:
+  base_url: https://api.example.com
+  keys: [{ name: main, value_file: DIR/key }]
+admin: { listen: 127.0.0.1:0 }
+`;
+const webhook = (rest: string) =>
+  `intake: { webhook: { listen: "127.0.0.1:9095", standard_webhooks: [{ name: a, secret_file: DIR/whsec }]${rest} } }\n`;
+const folder = (rest: string) => `${text}intake: { folder: { ${rest} } }\n`;
+
+function placeOf(config: string, key: string | Buffer | null = 'sk-main'): Installation {
+  const place = installation((dir) => config.replaceAll('DIR', dir));
+  if (key !== null) writeFileSync(join(place.folder, 'key'), key, { mode: 0o600 });
+  writeFileSync(join(place.folder, 'whsec'), `whsec_${Buffer.alloc(32, 1).toString('base64')}`, { mode: 0o600 });
+  return place;
+}
+
+const keyPlace = /:5:36 wholesale\.keys\.0\.value_file must name a file /;
+
+const keys: readonly [string, string | Buffer | null, RegExp][] = [
+  ['with a byte order mark', '\uFEFFsk-main', /printable ASCII/],
+  ['with two line ends', 'sk-main\n\n', /one line of printable ASCII/],
+  ['with a space', 'sk main', /without spaces/],
+  ['in UTF-16', Buffer.from('sk-main', 'utf16le'), /printable ASCII/],
+  ['that is empty', '', /that is not empty/],
+  ['that is not there', null, /can be read \(ENOENT\)/],
+];
+
+describe('a file with a key', () => {
+  it.each(keys)('%s', async (_what, key, rule) => {
+    const { code, stderr } = await placeOf(text, key).run('check-config');
+    expect(code).toBe(3);
+    expect(stderr).toMatch(keyPlace);
+    expect(stderr).toMatch(rule);
+  });
+
+  it('that is a folder, and one that ends as Windows ends lines', async () => {
+    const place = placeOf(text, null);
+    mkdirSync(join(place.folder, 'key'));
+    expect((await place.run('check-config')).stderr).toMatch(/wholesale\.keys\.0\.value_file .*\(EISDIR\)/);
+    expect((await placeOf(text, 'sk-main\r\n').run('check-config')).code).toBe(0);
+  });
+});
+
+const line = (from: string, to: string) => text.replace(from, to);
+const configs: readonly [string, string, RegExp][] = [
+  ['a tab', line('  base_url', '\tbase_url').replace('  keys', '\tkeys'), /:4:1 is not valid YAML: Tabs/],
+  ['a mistyped key', `${text}submitt: {}\n`, /:7:1 submitt is no key of this version; did you mean "submit"\?/],
+  [
+    'a renamed key',
+    `${text}submit: { retry_time_scale: 5 }\n`,
+    /submit\.retry_time_scale .* called "trial\.time_scale" now/,
+  ],
+  ['an address without TLS', line('https:', 'http:'), /:4:13 wholesale\.base_url must be https/],
+  ['an address with a query', line('.com', '.com?key=1'), /base_url .*without user, query or fragment/],
+  [
+    'text for a number',
+    `${text}submit: { concurrency: many }\n`,
+    /submit\.concurrency must be a whole number, got "many"/,
+  ],
+  ['a port that is none', line('127.0.0.1:0', '127.0.0.1:240020'), /admin\.listen must be .*240020/],
+  ['a key that stands twice', `${text}instance: b\n`, /:7:1 is not valid YAML: Map keys must be unique/],
+  ['a word that is no policy', `${text}init: yes\n`, /init must be one of never, if-missing, got/],
+  ['an empty instance', line('acme', '""'), /instance must be 1 to 64 of/],
+  ['an instance with a space', line('acme', 'a b'), /:1:11 instance must .*got "a b"/],
+  [
+    'more orders than requests',
+    line('keys:', 'limits: { orders: 99 }\n  keys:'),
+    /limits\.orders must be at most `requests`/,
+  ],
+  ['a secret in the file', line('value_file: DIR/key', 'value: sk-live'), /wholesale\.keys\.0\.value /],
+  ['a SKU map that is not there', folder('sku_map: DIR/skus.yaml'), /skus\.yaml .*cannot be read: ENOENT/],
+  ['a currency in small letters', folder('currency: usd'), /intake\.folder\.currency must .*got "usd"/],
+  ['a sign for a currency', folder('currency: $'), /intake\.folder\.currency must .*got "\$"/],
+  [
+    'two listeners on one port',
+    `${line('127.0.0.1:0', '127.0.0.1:9095')}${webhook('')}`,
+    /listen must have another port than admin\.listen/,
+  ],
+  ['an archive that is the inbox', folder('archive: DIR/data/inbox'), /intake\.folder\.archive needs a folder outside/],
+  ['results in the inbox', `${text}results: { folder: DIR/data/inbox }\n`, /results\.folder needs a folder outside/],
+];
+
+describe('a configuration with', () => {
+  it.each(configs)('%s', async (_what, config, rule) => {
+    const { code, stderr } = await placeOf(config).run('check-config');
+    expect([code, stderr]).toEqual([3, expect.stringMatching(rule)]);
+  });
+
+  it('a slash at the end of the address is as good as without', async () => {
+    expect((await placeOf(line('.com', '.com/')).run('check-config')).code).toBe(0);
+  });
+
+  it('an empty SKU map', async () => {
+    const place = placeOf(folder('sku_map: DIR/skus.yaml'));
+    writeFileSync(join(place.folder, 'skus.yaml'), 'skus:\n');
+    for (const command of ['check-config', 'doctor', 'init']) {
+      const { code, stdout, stderr } = await place.run(command);
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).toContain('names no SKU: add at least one');
+    }
+  });
+
+  it('an inbox on another mount, from which no file can be moved', async () => {
+    const other = `/tmp/order-sync-mount-${process.pid}`;
+    const place = placeOf(folder(`inbox: ${other}`));
+    onTestFinished(() => rmSync(other, { recursive: true, force: true }));
+    // Where both are on one mount, there is no mistake.
+    const isOther = statSync('/tmp').dev !== statSync(place.folder).dev;
+    const words = `intake.folder.inbox is on another mount than ${place.dataDir}/archive, ${place.dataDir}/rejected`;
+    expect((await place.run('init')).code).toBe(0);
+    const { code, stderr } = await place.run('check-config');
+    expect([code, stderr.includes(words)]).toEqual(isOther ? [3, true] : [0, false]);
+    expect((await place.run('doctor')).stdout).toContain(isOther ? `fail  folders: ${words}` : 'pass  folders');
+  });
+});
+
+describe('a command', () => {
+  it('for many orders of a shop that nobody knows names those that are known', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    const { code, stderr } = await outbox.run('orders', 'hold', '--source', 'shop2', '--reason', 'a test', '--yes');
+    expect(code).toBe(4);
+    expect(stderr).toContain('No order is of the source "shop2"');
+    expect(stderr).toContain('the sources of orders are shop1');
+    const known = await outbox.run('orders', 'hold', '--source', 'shop1', '--code', 'none', '--dry-run');
+    expect(known).toMatchObject({ code: 0, stdout: 'no entries fit\n' });
+  });
+});
+
+const skus = readSkuMap('skus: { STEAM-20: { type: gift_card_order, variant: v, currency: USD } }', 'yaml');
+const head = 'order_id,variant,quantity,currency';
+const iccid = '8999901000000000013';
+
+/** What is bought of each: files as spreadsheets make them. */
+const accepted: readonly [string, string][] = [
+  ['a byte order mark and semicolons', `\uFEFF${head.replaceAll(',', ';')}\r\n1;v;1;USD\r\n`],
+  ['empty lines', `\n${head}\n\n1,v,1,USD\n\n`],
+  ['a line end in quotes', `${head},note\n1,v,1,USD,"a\nb"\n`],
+  ['a first line that names the separator', `sep=;\n${head.replaceAll(',', ';')}\n1;v;1;USD\n`],
+  ['tabs', `${head}\n1,v,1,USD\n`.replaceAll(',', '\t')],
+  ['line ends of an old Mac', `${head}\r1,v,1,USD\r`],
+];
+
+/** The code, and words of the rule and of the next step. */
+const files: readonly [string, string | Buffer, string, RegExp][] = [
+  ['Latin-1', Buffer.from(`${head},n\n1,v,1,USD,\xe4\n`, 'latin1'), 'encoding_not_utf8', /0xE4.*Latin-1.*CSV UTF-8/],
+  ['UTF-16', Buffer.from(`${head}\n1,v,1,USD\n`, 'utf16le'), 'encoding_utf16', /CSV UTF-8/],
+  ['a workbook named .csv', Buffer.from('PK\x03\x04\x00\x00'), 'spreadsheet_file', /workbook.*CSV UTF-8/],
+  ['a web page', '<!doctype html><html></html>', 'html_document', /HTML.*sign-in.*export the orders again/],
+  ['no header', '1005,steam-usd-20,1,USD\n', 'missing_column', /the file has no header.*order_id,variant,currency/],
+  [
+    'German names',
+    'Bestellnummer;Artikel;Anzahl\n1;v;1\n',
+    'missing_column',
+    /lacks order_id.*intake\.folder\.columns/,
+  ],
+  ['a short name', 'order_id,variant,qty,currency\n1,v,1,USD\n', 'unknown_column', /"qty".*did you mean quantity/],
+  ['a mistyped name', 'order_id,varaint,currency\n1,v,USD\n', 'unknown_column', /did you mean variant/],
+  ['pipes', 'order_id|variant|currency\n1|v|USD\n', 'missing_column', /add a first line "sep=\|"/],
+  ['a name twice', 'order_id,variant,variant,currency\n1,v,v,USD\n', 'duplicate_column', /"variant" twice/],
+  ['an open quote', `${head}\n1,"v,1,USD\n`, 'unclosed_quote', /quote/],
+  ['nothing', '', 'empty', /./],
+];
+
+const lines: readonly [string, string, string, RegExp][] = [
+  ['1,0 for a quantity', `${head}\n1,v,"1,0",USD\n`, 'invalid_field', /quantity.*"?1,0/],
+  ['1.000 for a quantity', `${head}\n1,v,1.000,USD\n`, 'invalid_field', /quantity.*1\.000/],
+  ['2.0 for a quantity', `${head}\n1,v,2.0,USD\n`, 'invalid_field', /quantity.*2\.0/],
+  [
+    'an ICCID as a spreadsheet shows it',
+    'order_id,plan,iccid,currency\n1,p,"8,99E+18",USD\n',
+    'iccid_mangled',
+    /8,99E\+18/,
+  ],
+  [
+    'an ICCID with an apostrophe',
+    `order_id,plan,iccid,currency\n1,p,'${iccid},USD\n`,
+    'invalid_field',
+    /without apostrophe/,
+  ],
+  ['an order id as a spreadsheet shows it', `${head}\n1E+05,v,1,USD\n`, 'id_mangled', /1E\+05/],
+  ['an order id that became a date', `${head}\n12.Jan,v,1,USD\n`, 'id_mangled', /12\.Jan/],
+  ['a currency in small letters', `${head}\n1,v,1,usd\n`, 'invalid_field', /currency.*usd/],
+  ['two rows of one order without line_id', `${head}\n1,v,1,USD\n1,v,1,USD\n`, 'missing_field', /line_id/],
+  ['a total', `${head}\n1,v,1,USD\nTotal,,,\n`, 'missing_field', /type/],
+  ['a sign that nobody sees', `${head}\n1\u200B,v,1,USD\n`, 'invalid_field', /order_id/],
+  ['a space that does not break', `${head}\n1\u00A0,v,1,USD\n`, 'invalid_field', /order_id/],
+  ['a SKU without its hyphen', 'order_id,sku\n1,STEAM20\n', 'unknown_sku', /did you mean STEAM-20\?/],
+  ['a SKU in small letters', 'order_id,sku\n1,steam-20\n', 'unknown_sku', /did you mean STEAM-20\?/],
+  ['a SKU with a space at its end', 'order_id,sku\n1,STEAM-20 \n', 'unknown_sku', /did you mean STEAM-20\? STEAM-20␣/],
+];
+
+describe('an order file with', () => {
+  it.each(accepted)('%s is bought', async (_what, content) => {
+    const { error, lines: bought, rejections } = await readDocument(content, 'csv');
+    expect([error, rejections, bought.length]).toEqual([null, [], 1]);
+  });
+
+  it.each(files)('%s is refused, with what to do', async (_what, content, code, words) => {
+    const { error } = await readDocument(content, 'csv');
+    expect(error?.documentCode).toBe(code);
+    expect(`${error?.message} ${error?.hint}`).toMatch(words);
+  });
+
+  it.each(lines)('%s: the line is refused, with its field and value', async (_what, content, code, words) => {
+    const { error, rejections } = await readDocument(content, 'csv', { skus });
+    expect([error, rejections[0]?.code]).toEqual([null, code]);
+    const [first] = rejections;
+    expect(`${first?.field} ${first?.rule} ${first?.value}`).toMatch(words);
+  });
+});

@@ -66,6 +66,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'queue pause': ['account', ...why],
   'queue resume': ['account', ...why],
   'results rewrite': ['--all', ...why],
+  'wire test': ['--last', 'submit'],
 };
 
 async function commandsOf(): Promise<readonly string[]> {

@@ -91,13 +91,17 @@ export async function letGroupIn(
 
 /** Who this process is, whose a folder is, and the command that gives it: for the hint of an error. */
 export function howToOpen(folder: string): string {
-  const self = `${process.getuid?.() ?? 'unknown'}:${process.getgid?.() ?? 'unknown'}`;
+  const [uid, gid] = [process.getuid?.() ?? 'unknown', process.getgid?.() ?? 'unknown'];
+  const command = `as root: install -d -o ${uid} -g ${gid} -m 0700 ${folder}`;
+  return `order-sync runs as uid:gid ${uid}:${gid}, and ${ownerOf(folder)}; ${command}. Its mount must not be read-only`;
+}
+
+function ownerOf(folder: string): string {
   try {
     const { uid, gid, mode } = statSync(folder);
-    const rights = `${folder} belongs to ${uid}:${gid} with mode 0${(mode & 0o777).toString(8)}`;
-    return `order-sync runs as uid:gid ${self}, and ${rights}; as root: chown ${self} ${folder}. Its mount must not be read-only`;
+    return `${folder} belongs to ${uid}:${gid} with mode 0${(mode & 0o777).toString(8)}`;
   } catch {
-    return folder === dirname(folder) ? `order-sync runs as uid:gid ${self}` : howToOpen(dirname(folder));
+    return `${folder} cannot be seen`;
   }
 }
 

@@ -143,7 +143,7 @@ describe('order-sync init', () => {
     const { code, stderr } = await blocked.run('init');
     expect(code).toBe(5);
     expect(stderr).toMatch(
-      /The folder .*\/file\/data cannot be made or written\nWhat to do: order-sync runs as uid:gid \d+:\d+, and .*\/file belongs to .*; as root: chown/,
+      /The folder .*\/file\/data cannot be made or written\nWhat to do: order-sync runs as uid:gid \d+:\d+, and .*\/file\/data cannot be seen; as root: install -d -o \d+ -g \d+ -m 0700 .*\/file\/data/,
     );
   });
 

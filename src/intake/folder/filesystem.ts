@@ -105,36 +105,40 @@ export async function checkFolders(config: FolderSettings, probeId: string): Pro
   const { inbox, work, archive, rejected, gid } = config;
   const name = `.order-sync-probe-${probeId}`;
   let at = join(inbox, name);
+  let place = inbox;
   let step = '';
   try {
     for (const folder of [inbox, work, archive, rejected]) {
+      place = folder;
       step = `create ${folder}`;
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await requireRealFolder(folder);
       const mode = { [inbox]: 0o770, [rejected]: 0o750 }[folder];
       if (gid !== null && mode !== undefined) await letGroupIn(folder, { gid, mode });
     }
+    place = inbox;
     step = `write in ${inbox}`;
     await writeFile(at, '', { flag: 'wx', mode: 0o600 });
     for (const folder of [work, archive, work, rejected]) {
+      place = folder;
       const to = join(folder, name);
       step = `rename ${at} to ${to}`;
       await rename(at, to);
       at = to;
     }
   } catch (error) {
-    throw unusable(step, error);
+    throw unusable(step, place, error);
   } finally {
     await unlink(at).catch(() => undefined);
   }
 }
 
-function unusable(step: string, cause: unknown): unknown {
+function unusable(step: string, place: string, cause: unknown): unknown {
   if (!isFilesystemError(cause)) return cause;
   const hint = hasErrno(cause, 'EXDEV')
     ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each.'
     : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
-      ? howToOpen('path' in cause ? String(cause.path) : '/')
+      ? howToOpen(place)
       : 'Check that the path is a folder and that the disk is not full.';
   return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

@@ -211,7 +211,16 @@ function checkStated(
   }
   const words = { done: 'Delivered', review: 'Needs review', open: '' } as const;
   // What the customer reads in a note needs no other one.
-  const inNote = new Set(shop.plan.options.deliverCodes === 'note' ? given.map(({ lineId }) => lineId) : []);
+  const mails = shop.woocommerce.notesOf(orderId).filter(({ customer_note: isForCustomer }) => isForCustomer);
+  const isMailed = (line: ResultLine): boolean => {
+    const codes = unitsOf(line);
+    return codes.length > 0 && codes.every((code) => mails.some(({ note }) => note.includes(code)));
+  };
+  const inNote = new Set(
+    shop.plan.options.deliverCodes === 'note'
+      ? [...given.map(({ lineId }) => lineId), ...document.lines.filter(isMailed).map((line) => line.line_id)]
+      : [],
+  );
   const due = [...stages].filter(([lineId, stage]) => stage !== 'open' && !inNote.has(lineId));
   const isSaid = shop.woocommerce.notesOf(orderId).some(({ note, customer_note: isForCustomer }) =>
     due.every(([lineId, stage]) => {

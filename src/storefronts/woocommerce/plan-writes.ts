@@ -1,4 +1,10 @@
-import { givenLines, isMoving, isWholeOrderGiven, type OrderStatement } from '../shop/order-statement.ts';
+import {
+  givenLines,
+  isMoving,
+  isWholeOrderGiven,
+  type LineStatement,
+  type OrderStatement,
+} from '../shop/order-statement.ts';
 import { type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
 import type { NotePosts } from './note-posts.ts';
 import type { OrderField, OrderNote, OrderNow } from './order-fields.ts';
@@ -67,12 +73,16 @@ function missingNotes(
   now: OrderNow,
   posts: KnownPosts,
 ): readonly OrderNote[] {
-  const given = options.deliverCodes === 'note' ? givenLines(statement, now.order) : [];
+  const inNotes = options.deliverCodes === 'note';
+  const given = inNotes ? givenLines(statement, now.order) : [];
+  const isMailed = (line: LineStatement): boolean => posts.stateOf(customerMarker(statement, line)) === 'posted';
   // Each code is mailed once.
-  const left = given.filter((line) => posts.stateOf(customerMarker(statement, line)) !== 'posted');
+  const left = given.filter((line) => !isMailed(line));
   const waits = isMoving(statement) && posts.countPosted(true) >= mostEarlyMails;
   const forCustomer = left.length === 0 || waits ? [] : [customerNote(statement, left, now)];
-  const told = new Set(given.map(({ lineId }) => lineId));
+  // A line that the shop changed after its mail is not given any more, and the customer has read it all the same.
+  const mailed = inNotes ? statement.lines.filter((line) => line.stage === 'done' && isMailed(line)) : [];
+  const told = new Set([...given, ...mailed].map(({ lineId }) => lineId));
   const note = privateNote(statement, told, now);
   const isMissing = note !== null && note.markers.some((marker) => posts.stateOf(marker) !== 'posted');
   return [...forCustomer, ...(isMissing && posts.countPosted(false) < mostPrivateNotes ? [note] : [])];

@@ -65,6 +65,19 @@ describe('an order whose lines are delivered one by one', () => {
   });
 });
 
+describe('a line that the shop changes after its mail', () => {
+  it('is not told again in a private note, because its customer has read it', async () => {
+    const { stub, written, order, mails } = await shopWith([card('100')]);
+    await written.buy();
+    await written.told();
+    order.body = { ...order.body, line_items: [card('100', 2)] };
+    await redeliver(written.store, {}, Date.now());
+    await written.told();
+    expect(mails()).toHaveLength(1);
+    expect(stub.shop.notesOf('7').filter(({ customer_note: isForCustomer }) => !isForCustomer)).toEqual([]);
+  });
+});
+
 describe('a note that the shop refuses', () => {
   it('does not keep the order from its fields and its status, and stands in the attention list', async () => {
     const { stub, written, order } = await shopWith([card('100')]);

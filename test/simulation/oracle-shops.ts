@@ -117,9 +117,13 @@ function checkForeign(
   // A lost outbox may have bought it in parts, of which the one in its place does not know.
   if (shop.ofLostOutbox.has(orderId))
     for (const line of plan.lines) for (const reference of referencesOf(line, 0)) own.add(reference);
+  // An API that sells a code again sold it here first.
+  const ownUnits = new Set(
+    api.ledger.orders.filter(({ reference }) => own.has(reference)).flatMap(({ units }) => units),
+  );
   for (const order of api.ledger.orders) {
     if (own.has(order.reference)) continue;
-    const unit = order.units.find((code) => text.includes(code));
+    const unit = order.units.find((code) => text.includes(code) && !ownUnits.has(code));
     if (unit !== undefined) violate('I41', `shows ${unit}, which was sold as ${order.reference}`);
   }
 }

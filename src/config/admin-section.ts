@@ -72,7 +72,7 @@ export function arePagesShown({ listen, tokens, isTrial }: AdminSettings): boole
   return tokens.length > 0 || (isTrial && isLoopback(listen.host));
 }
 
-/** Who listens for other machines wants to be seen from there. Whoever opens the pages is told in any case. */
+/** An address that other machines reach is probably meant for their browsers. The pages themselves say the same. */
 export function warnOfNoPages({ listen, tokens }: AdminSettings): readonly string[] {
   if (tokens.length > 0 || isLoopback(listen.host)) return [];
   const where = `admin.listen: other machines reach ${listen.host}, and admin.tokens is empty`;

@@ -78,7 +78,7 @@ export function attentionGroups(
   return table('What needs a person', ['Cause', 'Since', 'What happened', 'What to do'], rows);
 }
 
-/** The rows of one cause. What they have in common stands above them once. */
+/** The rows of one cause. Their advice stands above them once. */
 function attentionRows(
   { rows: found, next }: Page<Attention>,
   context: FormContext,

@@ -9,7 +9,7 @@ import { pausedSinks } from './paused-sections.ts';
 const shownRows = 40;
 const dayMs = 86_400_000;
 
-/** What people decided, and why; the last decision first. What the worker and shops did is shown where it is asked for. */
+/** The decisions of people, the last one first; those of the worker and of shops where the address asks for them. */
 export function auditPage({ read, clock }: PageSources, url: URL): Html {
   const [actor, action, subject, day] = ['actor', 'action', 'subject', 'day'].map((name) => asked(url, name));
   const byPeople = asked(url, 'who') !== 'all' && actor === undefined && action === undefined;

@@ -21,7 +21,7 @@ export function overviewPage(sources: PageSources, context: FormContext): Html {
   const nowMs = clock.wallMs();
   const queue = sources.explainQueue();
   const groups = read.attentionGroups({}, { limit: mostCounted, atMost: mostCounted });
-  // What is paused has a section of its own.
+  // Pauses have a section of their own.
   const causes = groups.filter(({ kind }) => kind !== 'pause');
   const attention = html`${attentionGroups(causes.slice(0, shownCauses), context, nowMs)}
 ${causes.length > shownCauses ? html`<p><a href="/attention">${causes.length - shownCauses} more causes</a></p>` : null}`;

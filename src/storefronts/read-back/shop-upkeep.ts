@@ -10,8 +10,8 @@ const ordersPerCall = 100;
 const mostReads = 50;
 
 /**
- * What no webhook tells: that the shop has switched its webhooks off, which it does after some failed deliveries and for good, and
- * that recent orders or refunds of them were deleted.
+ * Finds changes for which a shop sends no webhook: it switched its webhooks off, which it does for good after some failed
+ * deliveries, or recent orders or their refunds were deleted.
  */
 export class ShopUpkeep {
   readonly #deps: ShopReaderDeps;

@@ -69,8 +69,8 @@ export class NotePosts {
   }
 
   /**
-   * Compares with the notes that the order has. What it shows was posted. What it does not show although it is announced, and
-   * of which nothing was known, may have been begun just now. What began long ago and is not shown was never posted.
+   * Compares with the notes that the order has. A note that it shows was posted. A note that it announces without showing it,
+   * and of which nothing is known, may have been begun just now. A note that began long ago and is not shown was never posted.
    * @param found `shown`: the markers of its notes; `announced`: those that the order names
    */
   async compare(found: { shown: ReadonlySet<string>; announced: readonly string[] }, lostAfterMs: number) {

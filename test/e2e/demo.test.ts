@@ -13,7 +13,8 @@ async function demoAtTerminal(settings: readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-demo-'));
   const set = ['sandbox.listen=127.0.0.1:0', 'intake.webhook.listen=127.0.0.1:0', ...settings];
   const command = [process.execPath, join(projectRoot, 'bin/order-sync.js'), 'demo'];
-  const line = [...command, ...set.flatMap((value) => ['--set', value])].join(' ');
+  // A shell that waited would end by the Ctrl-C, too, and its code would stand for the demo's.
+  const line = ['exec', ...command, ...set.flatMap((value) => ['--set', value])].join(' ');
   const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   let text = '';

@@ -174,6 +174,8 @@ export class ShopHttp {
     const { clock, rest, version, authorization, pauseAfterMs, problemIn } = this.#options;
     const { totalMs } = rest.timeouts;
     const deadline = new Deadline(clock, totalMs, signal);
+    // Its `Date` was not made before the call: a slow answer does not make this machine's clock look ahead.
+    const beganMs = clock.wallMs();
     try {
       const key = authorization === undefined ? {} : { authorization: authorization(method, path) };
       const sent = { ...plainJson, 'user-agent': `order-sync/${version}`, ...key, ...call.headers };
@@ -181,7 +183,7 @@ export class ShopHttp {
       const answer = await this.#connections.request(request);
       const headers = plainHeaders(answer.headers);
       const shopMs = Date.parse(headers['date'] ?? '');
-      if (Number.isFinite(shopMs)) this.#clockAheadMs = clock.wallMs() - shopMs;
+      if (Number.isFinite(shopMs)) this.#clockAheadMs = beganMs - shopMs;
       const bytes = await this.#readBody(name, answer);
       if (![200, 201].includes(answer.statusCode)) throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);

@@ -5,6 +5,7 @@ import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { certificates } from '../../wholesale/transport/certificates.ts';
 import { hour } from '../shop-settings.ts';
+import { MovedClock } from './moved-clock.ts';
 import { minutesAgo, readBackOf, wooBody } from './running-read-back.ts';
 import { type Misbehaviour, send, StubWooCommerce, woo } from './stub-shop.ts';
 
@@ -307,6 +308,18 @@ describe('a worker that reads a shop back', () => {
     expect((await watermark()) ?? 0).toBeLessThan(stub.orders[0]?.modifiedMs ?? 0);
     expect(await run()).toMatchObject({ complete: true, error: null });
     expect([bought().length, await watermark()]).toEqual([25, stub.orders.at(-1)?.modifiedMs]);
+  });
+
+  it('opens the list once where the clocks agree, however late the first answer comes', async () => {
+    const stub = await shopWith(1);
+    const clock = new MovedClock();
+    stub.misbehave = () => {
+      clock.aheadMs = 20_000;
+      return false;
+    };
+    const { run } = await readBackOf('woocommerce', stub, { clock });
+    expect(await run()).toMatchObject({ complete: true, accepted: 1 });
+    expect(stub.asked().filter((path) => path.includes('modified_after'))).toHaveLength(1);
   });
 
   it('continues at its watermark after three days without a worker', async () => {

@@ -55,10 +55,10 @@ export async function buildAlerts(
   { config, clock, random, version, logger: parent }: WorkerDeps,
   store: Store,
   checks: readonly HealthCheck[],
+  current: CurrentConfig,
 ): Promise<readonly AlertLoop[]> {
-  const { instance, alerts, admin } = config;
-  const [host] = admin.hosts;
-  const pagesUrl = () => (host === undefined ? null : `https://${host}`);
+  const { instance, alerts } = config;
+  const pagesUrl = () => current.config.admin.hosts.map((host) => `https://${host}`)[0] ?? null;
   await store.alerts.keep(alerts.map(({ name }) => name));
   const logger = parent.child({ component: 'alerts' });
   const failingChecks = async (): Promise<readonly string[]> =>

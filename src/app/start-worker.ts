@@ -274,7 +274,7 @@ async function startAdminServer(
   const admin = await startAdmin(deps, parts, { calls, reloader, checks, draining }, current);
   await life.push('admin server', () => admin.close());
   watchParts(deps, parts, { reloader, checks, upkeep, admin }, current);
-  for (const alert of await buildAlerts(deps, store, checks)) {
+  for (const alert of await buildAlerts(deps, store, checks, current)) {
     await life.push('alerts', () => alert.stop());
     alert.start();
   }

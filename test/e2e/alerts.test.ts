@@ -3,7 +3,7 @@ import { refuses } from '../support/fake-api/behaviours.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 import { Receiver, takes } from '../support/receiver.ts';
 
-it('a worker posts an alert about a paid line that was refused, and none again after a restart', {
+it('a worker posts an alert about a paid line that was refused, none again after a restart, and with the link of now', {
   timeout: 90_000,
 }, async () => {
   const receiver = await Receiver.open(takes);
@@ -21,12 +21,20 @@ it('a worker posts an alert about a paid line that was refused, and none again a
   const alert = JSON.parse(receiver.posts[0]?.body ?? '');
   expect(alert.data).toMatchObject({
     instance: 'test-shop',
-    firing: [{ condition: 'rejected', count: 1, examples: [{ order_id: 'first-1', code: 'order_refused' }] }],
+    firing: [
+      { condition: 'rejected', count: 1, link: null, examples: [{ order_id: 'first-1', code: 'order_refused' }] },
+    ],
   });
   expect(await second.end('SIGTERM')).toBe(0);
   const third = installation.start();
   await third.started();
+  installation.configure((config) => {
+    config.admin.hosts = ['orders.example.com'];
+  });
+  expect(await third.reload()).toMatchObject({ need_restart: [] });
   world.order('second', 1, { variant: 'odd' });
   await receiver.arrived(2);
-  expect(JSON.parse(receiver.posts[1]?.body ?? '').data.firing).toMatchObject([{ condition: 'rejected', count: 2 }]);
+  expect(JSON.parse(receiver.posts[1]?.body ?? '').data.firing).toMatchObject([
+    { condition: 'rejected', count: 2, link: 'https://orders.example.com/attention?kind=rejected' },
+  ]);
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { type ConfigSources, databaseName, givenDataDir } from '../config/layers.ts';
-import { openReader } from '../store/read/outbox-reader.ts';
+import { openReader, type OutboxReader } from '../store/read/outbox-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
 export interface ConfigOptions {
@@ -48,11 +48,12 @@ export async function databasePathOf(options: ConfigOptions): Promise<string> {
 }
 
 /** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */
-export async function withReader<T>(
-  options: ConfigOptions,
-  read: (reader: ReturnType<typeof openReader>) => T,
-): Promise<T> {
-  const reader = openReader(await databasePathOf(options));
+export async function withReader<T>(options: ConfigOptions, read: (reader: OutboxReader) => T): Promise<T> {
+  return readOutbox(await databasePathOf(options), read);
+}
+
+export function readOutbox<T>(path: string, read: (reader: OutboxReader) => T): T {
+  const reader = openReader(path);
   try {
     return read(reader);
   } finally {

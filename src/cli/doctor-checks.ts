@@ -13,6 +13,7 @@ import { shortDuration } from '../core/clock.ts';
 import { howToOpen } from '../ops/files.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
+import { readOutbox } from './config-options.ts';
 
 /** The finding of one check of `order-sync doctor`. */
 export interface Finding {
@@ -26,6 +27,8 @@ export interface Finding {
 
 type ApiResult = ResultOf<'api'>;
 
+/** `queue status` has them all. */
+const mostPauses = 10;
 const mebibyte = 1024 * 1024;
 /** With less a busy worker soon stops. */
 const tightFreeBytes = 1024 * mebibyte;
@@ -123,6 +126,15 @@ function foldersAbove(folder: string): readonly string[] {
   const above = dirname(folder);
   if (above === folder) return [];
   return [...foldersAbove(above), ...(existsSync(above) ? [above] : [])];
+}
+
+/** One finding for each pause that stands in the attention list. */
+export function pauseFindings({ databasePath }: Config): readonly Finding[] {
+  const pauses = readOutbox(databasePath, (reader) => reader.attention(mostPauses, { kind: 'pause' }));
+  return pauses.map(({ scope, code, since, message, holdsUp, whatToDo }) => {
+    const next = whatToDo.replace('`queue resume`', `\`queue resume ${scope}\``);
+    return { check: String(scope), ...warn(`${code} since ${since}: ${message ?? ''}; holds up ${holdsUp}`, next) };
+  });
 }
 
 /** One finding for each key. */

@@ -1,6 +1,6 @@
 import { shortTime } from '../core/clock.ts';
 import type { Attention, AttentionCounts, AttentionGroup } from '../store/read/attention.ts';
-import { plainText } from './output.ts';
+import { plainLines, plainText } from './output.ts';
 import type { CliContext } from './context.ts';
 
 const gap = 2;
@@ -83,14 +83,12 @@ export function attentionGroupsText(groups: readonly AttentionGroup[], columns: 
       const shops = sources > 1 ? ` in ${sources} shops` : '';
       const more = count === 1 ? '' : ` and ${count - 1} more: order-sync orders list --attention`;
       const facts = [message ?? code, `to do: ${whatToDo}`, `id: ${id}${more}`];
-      return [
+      return plainLines([
         `${count} x ${code}${about === '' ? '' : ` ${about}`}${shops} (${kind}), since ${shortTime(since)}`,
         ...facts.flatMap((fact) =>
           wrap(plainText(fact), (columns ?? groupColumns) - indent.length).map((it) => indent + it),
         ),
-      ]
-        .map((text) => `${plainText(text)}\n`)
-        .join('');
+      ]);
     })
     .join('');
 }

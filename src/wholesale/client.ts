@@ -95,10 +95,6 @@ const defaultTimeouts: Timeouts = { connectMs: 5000, responseMs: 30_000, bodyMs:
 const noLookup = 'the wire mapping has no such lookup';
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
 
-function impossibleLookup(message: string): LookupOutcome {
-  return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
-}
-
 /** What an answer may repeat of a request, and that is no code. */
 function knownOf(ordered: (Pick<Expectation, 'variant' | 'plan'> & { readonly reference?: string | null }) | null) {
   return [ordered?.variant, ordered?.plan, ordered?.reference].filter((value) => typeof value === 'string');
@@ -216,7 +212,7 @@ export class WholesaleClient {
    */
   async lookUp(call: LookupCall): Promise<LookupOutcome> {
     const request = this.#lookupRequest(call);
-    if (typeof request === 'string') return impossibleLookup(request);
+    if (typeof request === 'string') return { kind: 'failed', outcome: withoutAnswer('local_defect', false, request) };
     let differs: string | null = null;
     let repeatsGoods = false;
     const wire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
@@ -319,7 +315,8 @@ export class WholesaleClient {
     const fetch = async (pagePath: string, call: WalkCall): ReturnType<PageFetch<T>> => {
       const request = family === 'gift_card' ? this.#productsRequest(pagePath) : get(pagePath);
       let page: CataloguePage<T> | null = null;
-      const outcome = await this.#call('read', request, call, { kind: 'read', family }, (body) => {
+      const { end } = await this.#send('read', request, call);
+      const outcome = this.#outcomeOf(end, call, { kind: 'read', family }, (body) => {
         page = readCataloguePage(body, readItem, wire);
         if (page !== null) return { kind: 'read', answer: null };
         return { kind: 'unreadable', message: 'an answer without a list' };
@@ -344,17 +341,6 @@ export class WholesaleClient {
     // A breach is an answer of another form than Spec 7 shows: it does not prove that the order is absent.
     const absent = outcome.row === 'not_found' && outcome.http === 404 && outcome.breach === null;
     return absent ? { kind: 'absent', kept } : { kind: 'failed', outcome };
-  }
-
-  async #call(
-    how: 'spend' | 'read',
-    request: RenderedCall,
-    call: Keyed,
-    purpose: CallPurpose,
-    read: SuccessReader,
-  ): Promise<Outcome> {
-    const { end } = await this.#send(how, request, call);
-    return this.#outcomeOf(end, call, purpose, read);
   }
 
   async #send(

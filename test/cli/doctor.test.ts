@@ -12,6 +12,7 @@ import { answersLookups, FakeApi, type LookupAnswer } from '../support/fake-api/
 import { Installation, order, type InstallationOptions } from '../support/worker-process.ts';
 import { send, StubWooCommerce, woo } from '../storefronts/read-back/stub-shop.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
+import { recordPause } from '../../src/store/submission/pauses.ts';
 import { runHere } from './installation.ts';
 
 /** The bytes, the time and the rows of the database. */
@@ -167,6 +168,35 @@ describe('order-sync doctor', () => {
     expect(of('worker').message).toMatch(/^runs, at 127\.0\.0\.1:\d+$/);
     expect(api.log.count(({ kind }) => kind === 'lookup')).toBe(1);
     await worker.end('SIGTERM');
+  });
+
+  it('names what is paused, what it waits for, and the command', async () => {
+    const { api, place } = await apiFor();
+    const database = new SqliteDatabase(place.databasePath);
+    onTestFinished(() => void database.close());
+    const pause = { openedBy: 'worker', probeAtMs: null, nowMs: Date.now() } as const;
+    const message = 'Does wholesale.wire fit the API?';
+    recordPause(database, { ...pause, scope: 'family:gift_card', reason: 'connector_unproven', message });
+    recordPause(database, {
+      ...pause,
+      scope: 'balance:USD',
+      reason: 'insufficient_balance',
+      message: 'none',
+      nowMs: 1,
+    });
+    const before = api.log.all.length;
+    const { healthy, of } = await doctor(place);
+    expect(healthy).toBe(true);
+    expect(of('family:gift_card')).toMatchObject({
+      status: 'warn',
+      message: expect.stringMatching(
+        /^connector_unproven since \d{4}-.*: Does wholesale\.wire fit the API\?; holds up gift card orders$/,
+      ),
+      next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`$/),
+    });
+    expect(of('balance:USD').next).toContain('or at once after `queue resume balance:USD`');
+    // The lookup and the catalogue of the check of the key.
+    expect(api.log.all.length - before).toBe(2);
   });
 
   it('names the key that the API denies, and the next step', async () => {

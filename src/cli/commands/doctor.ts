@@ -15,6 +15,7 @@ import {
   finding,
   keyFindings,
   pass,
+  pauseFindings,
   type Finding,
 } from '../doctor-checks.ts';
 import { exitCodes } from '../errors.ts';
@@ -71,7 +72,8 @@ async function examineInstallation(config: Config, context: CliContext): Promise
   const ports = [...(await shopFindings(config.intake.shops, context.clock)), ...(await portFindings(config))];
   // A call needs a slot of the budget, which is in the database: one of another version is not read.
   const isUsable = local.every(({ check, status }) => status === 'pass' || (status === 'warn' && check !== 'database'));
-  return [...local, ...(isUsable ? await apiFindings(config, context) : [notAsked]), ...ports];
+  const asked = isUsable ? [...pauseFindings(config), ...(await apiFindings(config, context))] : [notAsked];
+  return [...local, ...asked, ...ports];
 }
 
 const notAsked: Finding = {

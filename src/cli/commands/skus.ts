@@ -4,10 +4,9 @@ import type { SkuMap } from '../../core/order/sku.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
-import { openReader } from '../../store/read/outbox-reader.ts';
 import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-item.ts';
 import { checkSku } from '../../wholesale/catalogue/check-sku.ts';
-import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, readOutbox, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
@@ -79,12 +78,7 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
 /** Before the first start there is no database, and no orders either. */
 function sightingsOf(config: Config, source: string): readonly SkuSighting[] {
   try {
-    const reader = openReader(config.databasePath);
-    try {
-      return reader.skuSightings(source);
-    } finally {
-      reader.close();
-    }
+    return readOutbox(config.databasePath, (reader) => reader.skuSightings(source));
   } catch (error) {
     if (hasCode(error, 'DATABASE_MISSING')) return [];
     throw error;

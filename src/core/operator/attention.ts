@@ -14,6 +14,7 @@ export const attentionActions = {
   rewrite: 'results rewrite --sink',
   same: 'orders resolve --same',
   show: 'orders show',
+  test: 'wire test --last submit',
 } as const;
 export type AttentionAction = keyof typeof attentionActions;
 
@@ -59,7 +60,7 @@ export const attentionReasons = {
     'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; where there is none, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   paused_by_person: itsScope`resume it with ${'resume'}`,
-  connector_unproven: itsScope`compare \`wire\` with the answers in ${'show'}; if the mapping is right, ${'resume'}`,
+  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`reload\`; if the mapping is right, ${'resume'}`,
   api_unreachable: itsScope`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
   key_of_other_account: itsScope`configure a key of the account that the orders were bought from; if the account of this key is right from now on, ${'resume'}`,
   paused: itsScope`repair its cause: the worker tries again by itself, or at once after ${'resume'}`,

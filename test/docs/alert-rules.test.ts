@@ -23,11 +23,11 @@ const dashboardSchema = z.object({
   panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
 });
 
-/** The names of all series that the worker has. */
+/** The names of all series that the worker has, also of those that have no value yet. */
 async function knownSeries(): Promise<ReadonlySet<string>> {
   const { metrics } = await measuredOutbox();
   const text = await metrics.text();
-  return new Set([...text.matchAll(/^([a-z_]\w*)[{ ]/gm)].map(([, name = '']) => name));
+  return new Set([...text.matchAll(/^(?:# TYPE )?([a-z_]\w*)[{ ]/gm)].map(([, name = '']) => name));
 }
 
 const seriesIn = (expr: string): string[] => expr.match(/\b(?:order_sync|nodejs|process)_\w+/g) ?? [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { line } from '../../support/outbox.ts';
+import { answer, close, fulfilled, line } from '../../support/outbox.ts';
 import { measuredOutbox, samplesOf } from '../../support/measured-outbox.ts';
 
 describe('the metrics of a worker', () => {
@@ -48,6 +48,35 @@ describe('the metrics of a worker', () => {
     expect(samples.get('order_sync_upkeep_failed{task="backup"}')).toBe(0);
     expect(samples.get('order_sync_db_size_bytes')).toBeGreaterThan(0);
     expect(samples.get('order_sync_clock_ahead_seconds')).toBeNaN();
+  });
+
+  it('say what was spent and refunded today, by currency', async () => {
+    const { metrics, outbox } = await measuredOutbox();
+    const costs = [
+      ['19.00', 'USD', 'fulfilled'],
+      ['0.50', 'USD', 'fulfilled'],
+      ['7.25', 'EUR', 'refunded'],
+      ['1.00', 'no currency', 'fulfilled'],
+    ] as const;
+    for (const [index, [cost, currency, state]] of costs.entries()) {
+      await outbox.accept([line({ orderId: String(index) })]);
+      const settlement = {
+        ...fulfilled,
+        state,
+        answer: { ...answer, orderNumber: `W-${index}`, cost, currency, units: [] },
+      };
+      await outbox.store.submission.closeAttempt(close(await outbox.opened(), settlement));
+    }
+    const samples = samplesOf(await metrics.text());
+    const amounts = [...samples].filter(([name]) => /^order_sync_(?:spent|refunded)_today/.test(name));
+    expect(Object.fromEntries(amounts)).toEqual({
+      'order_sync_spent_today{currency="USD"}': 19.5,
+      'order_sync_spent_today{currency="EUR"}': 7.25,
+      'order_sync_spent_today{currency="other"}': 1,
+      'order_sync_refunded_today{currency="USD"}': 0,
+      'order_sync_refunded_today{currency="EUR"}': 7.25,
+      'order_sync_refunded_today{currency="other"}': 0,
+    });
   });
 
   it('never have a label that somebody outside wrote', async () => {

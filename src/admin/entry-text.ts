@@ -1,6 +1,7 @@
 import { clientActionFor } from '../core/decision/wholesale-errors.ts';
 import { isMaybeBought } from '../core/entry/may-be-bought.ts';
 import type { AttemptDetail, EntryDetail } from '../store/read/order-detail.ts';
+import type { TimelineEvent } from '../store/read/timeline.ts';
 
 // What the pages and the command line say of an entry and its calls, in the same words.
 
@@ -28,4 +29,17 @@ export function callTexts({ closedAt, outcome, sent, httpStatus, durationMs, ...
     took: durationMs === null ? '-' : `${durationMs} ms`,
     answer: errorText(answer),
   };
+}
+
+/** Who did what an event says, and the facts of its call. */
+export function eventText({ actor, number, keyName, httpStatus, durationMs, errorCode }: TimelineEvent): string {
+  const facts = [
+    actor === null ? null : `by ${actor}`,
+    number === null ? null : `call ${number}`,
+    keyName === null ? null : `key ${keyName}`,
+    httpStatus === null ? null : `HTTP ${httpStatus}`,
+    durationMs === null ? null : `${durationMs} ms`,
+    errorCode,
+  ];
+  return facts.filter(Boolean).join(', ');
 }

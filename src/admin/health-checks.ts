@@ -1,5 +1,6 @@
 import type { ClockReading } from '../core/time/wall-clock.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { totalOf } from '../core/counts.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { Store } from '../store/store.ts';
 import type { CheckStatus, HealthCheck } from './health-server.ts';
@@ -71,7 +72,7 @@ export function healthChecks(
 /** Null when the list is empty; `more`: there are others that were not counted. */
 function attentionCounts({ read }: Store): Readonly<Record<string, unknown>> | null {
   const counts = read.attentionCounts({}, mostCounted + 1);
-  const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const counted = totalOf(counts);
   if (counted === 0) return null;
   return counted > mostCounted ? { ...counts, more: true } : counts;
 }

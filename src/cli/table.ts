@@ -1,4 +1,5 @@
 import { shortTime } from '../core/clock.ts';
+import { countsText, totalOf } from '../core/counts.ts';
 import type { Attention, AttentionCounts, AttentionGroup } from '../store/read/attention.ts';
 import { plainLines, plainText } from './output.ts';
 import type { CliContext } from './context.ts';
@@ -97,15 +98,6 @@ function attentionRow({ kind, id, since, scope, source, orderId, lineId, code, m
   const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
   return [kind, id, shortTime(since), scope ?? concerns, [code, message].filter(Boolean).join(': ')];
 }
-
-/** `2 rejected, 1 pause`. */
-export const countsText = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .map(([name, count]) => `${count} ${name}`)
-    .join(', ');
-
-export const totalOf = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** `3 need attention: 2 rejected, 1 pause`; nothing when there are none. */
 export function attentionTotal(counts: AttentionCounts): string {

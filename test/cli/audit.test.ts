@@ -50,15 +50,15 @@ it('shows everything that happened to an order, in the order of time', async () 
     'received',
     'entry',
     'entry',
-    'call 1',
+    'call',
     'not_accepted',
-    'answer 1',
+    'answer',
     'settled',
-    'call 1',
-    'answer 1',
+    'call',
+    'answer',
     'settled',
   ]);
-  expect(stdout).toContain('invalid_variant: No such');
+  expect(stdout).toContain('call 1, key main, HTTP 404, 250 ms, invalid_variant: No such');
   expect(stdout).not.toContain('\u001b');
   const { timeline, more } = await json(outbox, 'orders', 'show', '1001', '--timeline');
   expect([timeline.length, more]).toEqual([10, false]);

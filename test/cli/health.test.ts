@@ -64,8 +64,8 @@ describe('order-sync health', () => {
     const stdout = [
       'warn',
       '  database: warn',
-      '  paused: variant:card since 2026-11-21T12:00:00.000Z (answer_mismatch), holds up 12',
-      '  paused: 3 more, see `order-sync queue status`',
+      'Nothing is sent for variant:card since 2026-11-21T12:00:00.000Z (answer_mismatch); 12 entries wait.',
+      '3 more scopes are paused: `order-sync queue status` has them.',
       '',
     ].join('\n');
     expect(await worker.run('health')).toEqual({ code: 0, stdout, stderr: '' });

@@ -18,7 +18,7 @@ describe('order-sync sandbox', () => {
     const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
     const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
     const during = async (flags: string[]): Promise<{ statuses: number[]; code: unknown }> => {
-      const { url, child, ended } = await serveSandbox(place, '--port', '0', ...flags);
+      const { url, child, ended } = await serveSandbox(place, '--listen', '127.0.0.1:0', ...flags);
       const kept = await fetch(`${url}/orders/shop-1`, { headers });
       const bought = await fetch(`${url}/orders`, { method: 'POST', headers, body });
       const { codes }: { codes: { code: string }[] } = JSON.parse(await bought.text());
@@ -48,7 +48,7 @@ describe('order-sync sandbox', () => {
     const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
     const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
     expect((await fetch(`${url}/orders`, { method: 'POST', headers, body })).status).toBe(201);
-    const argv = ['sandbox', '--config', place.configFile, '--port', '0', '--reset'];
+    const argv = ['sandbox', '--config', place.configFile, '--listen', '127.0.0.1:0', '--reset'];
     const second = await runProgram(argv);
     expect(second.code).toBe(5);
     expect(second.stderr).toMatch(/Another sandbox uses the database .*sandbox\.db\nWhat to do: stop that one first/);

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { countsText, totalOf } from '../../core/counts.ts';
 import { mostInRun, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { BulkResult } from '../../store/operator/entry-command.ts';
 import type { OrderDetail } from '../../store/read/order-detail.ts';
@@ -7,7 +8,7 @@ import { type BulkPreview, statesOf } from '../bulk-run.ts';
 import type { Html } from '../html/document.ts';
 import { openForm } from '../pages/action-forms.ts';
 import type { FormContext } from '../pages/page-sources.ts';
-import { countsText, factList, orderLink, table } from '../pages/parts.ts';
+import { factList, orderLink, table } from '../pages/parts.ts';
 import type { AcknowledgeFilter } from './read-form.ts';
 
 /** How many entries of each state a preview names, and how many rows of the attention list it counts. */
@@ -48,8 +49,8 @@ export function acknowledgePreview(
   context: FormContext,
 ): Html {
   const counts = read.attentionCounts({ ...filter, canAcknowledge: true }, mostCounted);
-  const total = sumOf(counts);
-  const kept = sumOf(read.attentionCounts({ ...filter, canAcknowledge: false }, mostCounted));
+  const total = totalOf(counts);
+  const kept = totalOf(read.attentionCounts({ ...filter, canAcknowledge: false }, mostCounted));
   if (total === 0) return html`<p>No row of this list can be acknowledged: each needs a decision.</p>`;
   const { kind = '', code = '', subject = '', source = '', beforeMs } = filter;
   const which = { kind, code, subject, source };
@@ -59,9 +60,6 @@ export function acknowledgePreview(
 ${kept > 0 ? html`<p>${kept} more need a decision and stay.</p>` : null}
 ${openForm(form, context)}`;
 }
-
-const sumOf = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 const customerAdvice =
   "If a customer says that a code does not work: compare the code, its PIN and its expiry with this page. If they are the same, tell the supplier the number of the supplier's order. If not, the shop showed something else: deliver the result again on the page of the order. A replacement is a new order in the shop, which costs again.";

@@ -8,7 +8,6 @@ import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } f
 
 /** So many rows of the attention list, and so many results of each sink, are counted: the worker does nothing else meanwhile. */
 const mostCounted = 10_000;
-const dayMs = 86_400_000;
 
 type LimitUsage = Readonly<Record<'used' | 'capacity' | 'freeInMs', number>>;
 
@@ -86,8 +85,8 @@ const families: readonly Family[] = [
       refunded_today: ['The cost of orders that ended as refunded since 00:00 UTC.', 'currency'],
     },
     read: ({ read, nowMs }) => {
-      const untilMs = nowMs() + 1;
-      return read.spending({ fromMs: untilMs - (untilMs % dayMs), untilMs }).flatMap(({ currency, ...amounts }) => {
+      const fromMs = nowMs();
+      return read.spending({ fromMs, untilMs: fromMs + 1 }).flatMap(({ currency, ...amounts }) => {
         const labels = { currency: /^[A-Z]{3}$/.test(currency) ? currency : other };
         return [
           ['spent_today', Number(amounts.spent), labels],

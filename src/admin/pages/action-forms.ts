@@ -20,15 +20,19 @@ interface OfferedAction {
   readonly isPreview?: boolean;
 }
 
-/** A form. Its id makes a second submit of the same form harmless. */
-export function openForm(
-  { title, what, fields, inputs, isPreview = false }: OfferedAction,
-  { visitor, returnTo }: FormContext,
-): Html {
+/** The id makes a second submit of the same form harmless. */
+function hiddenFields({ visitor, returnTo }: FormContext, fields: OfferedAction['fields']): readonly Html[] {
   const id = randomBytes(12).toString('base64url');
   const hidden = { csrf: visitor.csrf ?? '', return_to: returnTo, form: id, ...fields };
+  return Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+}
+
+export function openForm(
+  { title, what, fields, inputs, isPreview = false }: OfferedAction,
+  context: FormContext,
+): Html {
   return html`<form class="stack" method="post" action="/actions">
-${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${hiddenFields(context, fields)}
 <p>${what}</p>
 ${inputs}
 ${isPreview ? null : html`<label>Why, for the audit log (at least 3 characters)<br><input name="reason" required minlength="3" maxlength="500" autocomplete="off"></label>`}
@@ -41,13 +45,8 @@ function textInput(name: string, label: string, value?: string): Html {
   return html`<label>${label}<br><input name="${name}" value="${value ?? ''}" maxlength="400" autocomplete="off"${value === undefined ? null : html` required`}></label>`;
 }
 
-function choiceInput(
-  name: string,
-  label: string,
-  choices: readonly string[],
-  titleOf = (choice: string) => choice,
-): Html {
-  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${titleOf(value)}</option>`)}</select></label>`;
+function choiceInput(name: string, label: string, choices: readonly string[]): Html {
+  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${value === 'retry' ? 'retry now' : value}</option>`)}</select></label>`;
 }
 
 /** The forms of an action that `allowedActions` allows for an entry now. */
@@ -109,21 +108,22 @@ function entryActions(entry: EntryDetail): readonly OfferedAction[] {
 const given = (filter: URLSearchParams, name: string): string => filter.get(name)?.trim() ?? '';
 
 /**
- * The action that is offered for the entries of a list of orders. None where the list is of no state and no shop, or where its
- * filter says more than a command can.
+ * The action that is offered for the entries of a list of orders. None where the list is of no state, shop or product, or where
+ * its filter says more than a command can.
  */
 function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
-  const [state, source] = [given(filter, 'state'), given(filter, 'source')];
-  if ((state === '' && source === '') || given(filter, 'search') !== '' || given(filter, 'attention') !== '') return [];
+  const [state = '', source = '', product = ''] = ['state', 'source', 'product'].map((name) => given(filter, name));
+  const isMore = ['search', 'attention', 'from', 'to'].some((name) => given(filter, name) !== '');
+  if (isMore || [state, source, product].every((it) => it === '')) return [];
   const choices = bulkActions.filter((action) => state === '' || statesFor(action).some((it) => it === state));
   if (choices.length === 0) return [];
-  const of = [state === '' ? '' : `in the state ${state}`, source === '' ? '' : `of the shop ${source}`];
+  const of = [state && `in the state ${state}`, source && `of the shop ${source}`, product && `of ${product}`];
   return [
     {
       title: 'Decide on all of them',
       what: `Shows first how many entries ${of.filter(Boolean).join(', ')} it would concern.`,
-      fields: { action: 'bulk', state, source, code: '' },
-      inputs: choiceInput('order', 'What to do', choices, (action) => (action === 'retry' ? 'retry now' : action)),
+      fields: { action: 'bulk', state, source, product, code: '' },
+      inputs: choiceInput('order', 'What to do', choices),
       isPreview: true,
     },
   ];
@@ -131,22 +131,11 @@ function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
 
 /** The actions that are offered for the filtered attention list. */
 function attentionListActions(filter: URLSearchParams): readonly OfferedAction[] {
-  const [kind, code, subject, source] = ['kind', 'code', 'subject', 'source'].map((name) => given(filter, name));
-  const fields = { kind: kind ?? '', code: code ?? '', subject: subject ?? '', source: source ?? '' };
-  return [
-    {
-      title: 'Acknowledge all of them',
-      what: 'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave it.',
-      fields: { action: 'acknowledge', ...fields },
-      isPreview: true,
-    },
-    {
-      title: 'Retry everything that needs review',
-      what: 'Shows first how many entries, as the list is filtered, would be tried again with the same reference.',
-      fields: { action: 'bulk', order: 'retry', state: 'needs_review', ...fields, product: fields.subject },
-      isPreview: true,
-    },
-  ];
+  const names = ['kind', 'code', 'subject', 'source'];
+  const fields = Object.fromEntries(names.map((name) => [name, given(filter, name)]));
+  const what =
+    'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave it.';
+  return [{ title: 'Acknowledge all of them', what, fields: { action: 'acknowledge', ...fields }, isPreview: true }];
 }
 
 /** One decision for all rows with the same cause. */
@@ -189,13 +178,11 @@ function attentionActions({ id, kind, scope, canAcknowledge }: Attention): reado
 }
 
 /** The form of a list with check boxes, and what may be done with those that are set. */
-function selectionForm(list: Html, { visitor, returnTo }: FormContext): Html {
-  const id = randomBytes(12).toString('base64url');
-  const hidden = { csrf: visitor.csrf ?? '', return_to: returnTo, form: id, action: 'bulk' };
+function selectionForm(list: Html, context: FormContext): Html {
   return html`<form method="post" action="/actions">
-${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${hiddenFields(context, { action: 'bulk' })}
 ${list}
-<p class="selection">${choiceInput('order', 'With the chosen orders', bulkActions, (action) => (action === 'retry' ? 'retry now' : action))} <button type="submit">Look first</button></p>
+<p class="selection">${choiceInput('order', 'With the chosen orders', bulkActions)} <button type="submit">Look first</button></p>
 </form>`;
 }
 

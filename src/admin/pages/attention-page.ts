@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { countsText } from '../../core/counts.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { attentionActions, whatToDo, type AttentionAction } from '../../core/operator/attention.ts';
 import { placeOf, type Attention, type AttentionFilter, type AttentionGroup } from '../../store/read/attention.ts';
@@ -11,7 +12,6 @@ import type { Html } from '../html/document.ts';
 import { entryCard, notAccepted } from './order-page.ts';
 import {
   asked,
-  countsText,
   factList,
   filterForm,
   longText,

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { isoTime, shortTime } from '../../core/clock.ts';
+import { totalOf } from '../../core/counts.ts';
 import { keptAnswer } from '../kept-answer.ts';
 import type { PageEnv, Visitor } from '../sign-in/visitor.ts';
 import { type Html, htmlDocument } from '../html/document.ts';
@@ -78,8 +79,7 @@ function signedIn({ name, role, csrf }: Visitor): Html {
 }
 
 function attentionCount({ read }: PageSources): string {
-  const counts = Object.values(read.attentionCounts({}, mostCounted + 1));
-  const total = counts.reduce((sum, count) => sum + count, 0);
+  const total = totalOf(read.attentionCounts({}, mostCounted + 1));
   return total > mostCounted ? `${mostCounted}+` : String(total);
 }
 

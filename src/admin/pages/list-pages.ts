@@ -1,20 +1,19 @@
 import { html } from 'hono/html';
 import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
-import { asked, filterForm, longText, oneOf, orderLink, paging, table, timeText } from './parts.ts';
+import { asked, dayMs, dayOf, filterForm, longText, oneOf, orderLink, paging, table, timeText } from './parts.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { ConfigValue } from '../../config/config.ts';
 import { pausedSinks } from './paused-sections.ts';
 
 const shownRows = 40;
-const dayMs = 86_400_000;
 
 /** The decisions of people, the last one first; those of the worker and of shops where the address asks for them. */
 export function auditPage({ read, clock }: PageSources, url: URL): Html {
-  const [actor, action, subject, day] = ['actor', 'action', 'subject', 'day'].map((name) => asked(url, name));
+  const [actor, action, subject] = ['actor', 'action', 'subject'].map((name) => asked(url, name));
   const byPeople = asked(url, 'who') !== 'all' && actor === undefined && action === undefined;
-  const dayStartMs = Date.parse(`${day}T00:00:00Z`);
-  const period = Number.isNaN(dayStartMs) ? {} : { sinceMs: dayStartMs, untilMs: dayStartMs + dayMs };
+  const sinceMs = dayOf(url, 'day');
+  const period = sinceMs === undefined ? {} : { sinceMs, untilMs: sinceMs + dayMs };
   const place = { limit: shownRows, after: asked(url, 'after') };
   const { rows, next } = read.auditLog({ actor, byPeople, action, subject, ...period }, place);
   const cells = rows.map((row) => [

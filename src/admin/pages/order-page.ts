@@ -1,15 +1,16 @@
 import { html } from 'hono/html';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
+import { countsText } from '../../core/counts.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/due-results.ts';
 import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { TimelineEvent, TimelineKind } from '../../store/read/timeline.ts';
-import { errorText, stateText, suppliersAdvice } from '../entry-text.ts';
+import { errorText, eventText, stateText, suppliersAdvice } from '../entry-text.ts';
 import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
-import { asked, countsText, factList, longText, paging, reviewPath, section, table, timeText } from './parts.ts';
+import { asked, factList, longText, paging, reviewPath, section, table, timeText } from './parts.ts';
 
 const shownEvents = 200;
 
@@ -159,7 +160,7 @@ function timelineTable(events: readonly TimelineEvent[], nowMs: number): Html {
     kindTexts[event.kind] ?? event.kind,
     longText(subjectOf(event)),
     event.reference === null ? null : html`<a class="code" href="#${event.reference}">${event.reference}</a>`,
-    html`${factsOf(event)}${event.message ? html` <q>${longText(event.message)}</q>` : null}`,
+    html`${eventText(event)}${event.message ? html` <q>${longText(event.message)}</q>` : null}`,
   ]);
   return table('Timeline', ['When', 'What', 'Which', 'Entry', 'Details'], rows);
 }
@@ -170,16 +171,4 @@ function subjectOf({ kind, code, subject, lineId }: TimelineEvent): string {
   if (kind === 'not_accepted' || kind === 'corrected')
     return [`line ${lineId ?? '-'}`, subject, code].filter(Boolean).join(', ');
   return kind === 'settled' && subject !== null ? `${code}, order ${subject}` : code;
-}
-
-function factsOf({ actor, number, keyName, httpStatus, durationMs, errorCode }: TimelineEvent): string {
-  const facts = [
-    actor === null ? null : `by ${actor}`,
-    number === null ? null : `call ${number}`,
-    keyName === null ? null : `key ${keyName}`,
-    httpStatus === null ? null : `HTTP ${httpStatus}`,
-    durationMs === null ? null : `${durationMs} ms`,
-    errorCode,
-  ];
-  return facts.filter(Boolean).join(', ');
 }

@@ -67,18 +67,13 @@ function niceMost(value: number): number {
 
 const hourMs = 3_600_000;
 const shownHours = 24;
-const shownMinutes = 60;
 const spendingDays = 7;
 
-const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms / 100) / 10);
-
-/** The events of the last day, by hour, and the calls of the last hour. */
+/** The events of the last day, by hour. */
 export function overviewCharts({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const hours = read.hourStatistics({ fromMs: nowMs - (shownHours - 1) * hourMs, untilMs: nowMs + 1 });
-  const minutes = read.minuteCalls({ fromMs: nowMs - (shownMinutes - 1) * 60_000, untilMs: nowMs + 1 });
   const byHour = { name: 'Hour (UTC)', labels: hours.map(({ hour }) => hour.slice(11, 16)) };
-  const byMinute = { name: 'Minute (UTC)', labels: minutes.map(({ minute }) => minute.slice(11, 16)) };
   const others = finalStates.filter((state) => !['fulfilled', 'rejected'].includes(state));
   const charts = html`<div class="charts">
 ${chart('Orders received', 'orders an hour', byHour, { received: hours.map(({ received }) => received) })}
@@ -88,11 +83,11 @@ ${chart('Outcomes', 'entries settled in an hour', byHour, {
   others: hours.map(({ settled }) => others.reduce((sum, state) => sum + settled[state], 0)),
 })}
 ${chart('From intake to delivery of the code', 'seconds, of 95 % at most', byHour, {
-  '95 %': hours.map(({ latency }) => seconds(latency?.p95Ms)),
+  '95 %': hours.map(({ latency }) => latency && round(latency.p95Ms / 1000)),
 })}
-${chart('Calls', 'calls a minute, of the last hour', byMinute, {
-  orders: minutes.map(({ submit }) => submit),
-  lookups: minutes.map(({ lookup }) => lookup),
+${chart('Calls', 'calls an hour', byHour, {
+  orders: hours.map(({ calls }) => calls.submit),
+  lookups: hours.map(({ calls }) => calls.lookup),
 })}
 </div>`;
   return foldedSection('charts', 'The last day', charts);

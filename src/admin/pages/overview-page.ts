@@ -1,19 +1,16 @@
 import { html } from 'hono/html';
-import { isoTime } from '../../core/clock.ts';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
-import { entryStates } from '../../core/entry/states.ts';
 import type { AttentionGroup } from '../../store/read/attention.ts';
 import { actionForms } from './action-forms.ts';
 import { attentionGroups } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
-import { foldedSection, longText, section, stateMark, table, timeText } from './parts.ts';
+import { dayMs, foldedSection, longText, section, table, timeText } from './parts.ts';
 import { pausedScopes, pausedSinks } from './paused-sections.ts';
 
 const shownCauses = 10;
 const mostCounted = 10_000;
-const dayMs = 86_400_000;
 
 /** The answers to what a person asks first, then what needs one, what is paused, and the progress of the worker. */
 export function overviewPage(sources: PageSources, context: FormContext): Html {
@@ -36,7 +33,6 @@ ${pausedScopes(sources, context)}
 ${pausedSinks(sources)}
 ${actionForms.queue(knownScopes(sources, queue), context)}
 ${foldedSection('queue', 'Sending', sending)}
-${foldedSection('counts', 'Entries', entryCounts(sources))}
 ${spentSection(sources)}
 ${overviewCharts(sources)}`;
 }
@@ -49,8 +45,7 @@ function firstAnswers({ read, clock }: PageSources, groups: readonly AttentionGr
   const paused = queue.pauses.length;
   const isStopped = queue.pauses.some(({ scope }) => scope === 'account');
   const { open, oldestOpenMs, dueDeliveries } = read.backlog();
-  const today = isoTime(nowMs).slice(0, 10);
-  const spent = read.spending({ fromMs: Date.parse(today), untilMs: nowMs + 1 }).filter(({ day }) => day === today);
+  const spent = read.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const amounts = spent.map(
     ({ currency, spent: amount, refunded }) =>
       html`<span class="number">${amount}</span> ${currency}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
@@ -125,10 +120,4 @@ function keyTable({ keys, limits }: QueueExplanation, isStopped: boolean, nowMs:
     usage('requests', key.requests_used),
   ]);
   return table('API keys', ['Key', 'State', 'Until', 'Orders', 'Requests'], rows);
-}
-
-function entryCounts({ read }: PageSources): Html {
-  const counts = read.counts();
-  const states = entryStates.filter((state) => counts[state] > 0);
-  return html`<ul class="counts">${states.map((state) => html`<li><a href="/orders?state=${state}"><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`)}</ul>`;
 }

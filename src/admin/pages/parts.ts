@@ -55,12 +55,6 @@ export function table(caption: string, header: readonly string[], rows: readonly
 </table></div>`;
 }
 
-/** `2 rejected, 1 pause`. */
-export const countsText = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .map(([name, count]) => `${count} ${name}`)
-    .join(', ');
-
 /** A time, with how long ago it was. */
 export function timeText(time: string | number | null, nowMs: number): Html {
   if (time === null) return html`-`;
@@ -112,7 +106,7 @@ ${Object.entries(fields).map(([name, field]) => {
 
 function inputFor(name: string, value: string, choices: readonly (readonly [string, string])[]): Html {
   if (choices.length === 0) {
-    const type = name === 'day' ? 'date' : 'text';
+    const type = ['day', 'from', 'to'].includes(name) ? 'date' : 'text';
     return html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" maxlength="200">`;
   }
   return html`<select id="filter-${name}" name="${name}">${choices.map(
@@ -123,6 +117,14 @@ function inputFor(name: string, value: string, choices: readonly (readonly [stri
 /** A value of the address; undefined where there is none. */
 export function asked(url: URL, name: string): string | undefined {
   return url.searchParams.get(name)?.trim().slice(0, 200) || undefined;
+}
+
+export const dayMs = 86_400_000;
+
+/** When the day that the address names begins (UTC), in ms; undefined: it names none. */
+export function dayOf(url: URL, name: string): number | undefined {
+  const ms = Date.parse(`${asked(url, name)}T00:00:00Z`);
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** The address of this list with some values changed; null takes one out. */

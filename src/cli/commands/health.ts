@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
+import { countsText } from '../../core/counts.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
 import { addConfigOptions, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
@@ -37,7 +38,8 @@ export function addHealth(program: Command, context: CliContext): void {
     const shown = Object.entries(checks).map(([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`);
     const reasons = options.strict === true ? healthReasons(body) : [];
     const answer = reasons.length === 0 ? body : { ...body, reasons };
-    writeAnswer(context, options, answer, plainLines([body.status, ...shown, ...pausesOf(body), ...reasons]));
+    const told = new Set([...pauseReasons(body), ...reasons]);
+    writeAnswer(context, options, answer, plainLines([body.status, ...shown, ...told]));
   });
 }
 
@@ -63,13 +65,6 @@ type HealthBody = z.infer<typeof bodySchema>;
 function detailsOf(name: string, { details = {} }: HealthBody): string {
   const known = Object.entries(details[name] ?? {});
   return known.length === 0 ? '' : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;
-}
-
-function pausesOf({ pauses = [], pauses_not_shown: more = 0 }: HealthBody): readonly string[] {
-  const shown = pauses.map(
-    ({ scope, reason, since, holds_up: heldUp }) => `  paused: ${scope} since ${since} (${reason}), holds up ${heldUp}`,
-  );
-  return more === 0 ? shown : [...shown, `  paused: ${more} more, see \`order-sync queue status\``];
 }
 
 async function ask(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {
@@ -148,10 +143,7 @@ function clockReason(aheadMs: number): string {
   return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API.`;
 }
 
-function counts(value: unknown): string {
-  const known = Object.entries(isObject(value) ? value : {});
-  return known.map(([name, count]) => `${String(count)} ${name}`).join(', ');
-}
+const counts = (value: unknown): string => countsText(isObject(value) ? value : {});
 
 function isObject(value: unknown): value is Details {
   return typeof value === 'object' && value !== null;

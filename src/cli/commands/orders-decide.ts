@@ -13,6 +13,7 @@ import {
 } from '../../core/operator/operator-command.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
+import { countsText } from '../../core/counts.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions, withReader } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
@@ -23,7 +24,6 @@ import { type BulkPreview, previewBulk, runBulk, statesOf } from '../../admin/bu
 import type { EntryState } from '../../core/entry/states.ts';
 import type { BulkResult } from '../../store/operator/entry-command.ts';
 import { exitCodes } from '../errors.ts';
-import { countsText } from '../table.ts';
 
 interface DecisionOptions extends ConfigOptions {
   readonly reason: string;

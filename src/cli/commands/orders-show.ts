@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { errorText, callTexts, stateText, suppliersAdvice } from '../../admin/entry-text.ts';
+import { errorText, eventText, callTexts, stateText, suppliersAdvice } from '../../admin/entry-text.ts';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
@@ -234,22 +234,11 @@ function wholeTimeline(read: (page: PageRequest) => Page<TimelineEvent>) {
 function timelineText({ events, more }: ReturnType<typeof wholeTimeline>): string {
   const rows = events.map((event) => [
     shortTime(event.at),
-    event.number === null ? event.kind : `${event.kind} ${event.number}`,
+    event.kind,
     event.reference ?? event.lineId ?? '',
     [event.code, event.subject === event.reference ? null : event.subject].filter((it) => it !== null).join(' '),
-    detailOf(event),
+    [eventText(event), event.message].filter(Boolean).join(': '),
   ]);
   const table = renderTable(['AT', 'WHAT', 'ENTRY', 'WHICH', 'DETAIL'], rows);
   return more ? `${table}There are more than these ${events.length} events.\n` : table;
-}
-
-function detailOf({ actor, keyName, httpStatus, durationMs, errorCode, message: errorMessage }: TimelineEvent): string {
-  const facts = [
-    actor,
-    keyName === null ? null : `key ${keyName}`,
-    httpStatus === null ? null : `HTTP ${httpStatus}`,
-    durationMs === null ? null : `${durationMs} ms`,
-    errorText({ errorCode, errorMessage }),
-  ];
-  return facts.filter(Boolean).join(', ');
 }

@@ -8,9 +8,10 @@ import { addAnswerOptions, configFrom, type ConfigOptions, withReader } from '..
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer, writeNotes } from '../output.ts';
 import { durationMs, wholeNumber } from '../option-values.ts';
-import { attentionTable, columnsOf, countsText, renderTable, totalOf } from '../table.ts';
+import { attentionTable, columnsOf, renderTable } from '../table.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
+import { countsText, totalOf } from '../../core/counts.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { acknowledgedAtOnce } from '../../core/operator/operator-command.ts';
 import { exitCodes } from '../errors.ts';

@@ -52,8 +52,7 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const groups = reader.attentionGroups({}, { limit: shownAttention, atMost: mostCounted });
   const counted = reader.attentionCounts();
   const nowMs = context.clock.wallMs();
-  const today = isoTime(nowMs).slice(0, 10);
-  const spentToday = reader.spending({ fromMs: Date.parse(today), untilMs: nowMs + 1 });
+  const spentToday = reader.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const report = {
     entries: counts,
     open,

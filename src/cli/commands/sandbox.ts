@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { listenForStop } from '../../ops/signals.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/create-sandbox.ts';
@@ -11,7 +11,6 @@ import { readSandboxSection, type SandboxSection } from '../sandbox-section.ts';
 
 interface ServeOptions extends ConfigOptions {
   readonly listen?: string;
-  readonly port?: number;
   readonly seed?: number;
   readonly reset?: boolean;
 }
@@ -19,12 +18,7 @@ interface ServeOptions extends ConfigOptions {
 export function addSandbox(program: Command, context: CliContext): void {
   const command = program
     .command('sandbox')
-    .option('--listen <host:port>', 'listen on this address instead of the one in the config')
-    .addOption(
-      new Option('--port <number>', 'listen on this port of 127.0.0.1; 0 takes a free one')
-        .argParser(wholeNumber(0, 65_535))
-        .conflicts('listen'),
-    )
+    .option('--listen <host:port>', 'listen on this address instead of the one in the config; port 0 takes a free one')
     .option('--seed <number>', 'the seed of delays, faults and delivered codes', wholeNumber(0, 999_999_999))
     .option('--reset', 'start anew: forget all orders, money and faults of its database');
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ServeOptions) => {
@@ -33,10 +27,9 @@ export function addSandbox(program: Command, context: CliContext): void {
     const logger = loggerFor(config, context.stdout);
     const stop = listenForStop();
     try {
-      const listen = options.port === undefined ? (options.listen ?? section.listen) : `127.0.0.1:${options.port}`;
       const sandbox = await startSandbox({
         ...section,
-        listen,
+        listen: options.listen ?? section.listen,
         seed: options.seed ?? section.seed,
         reset: options.reset === true,
         log({ level, msg, ...details }) {

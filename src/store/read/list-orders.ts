@@ -1,5 +1,5 @@
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isoOf } from '../sqlite/rows.ts';
 import { entriesBy, inState, selectSources, sourceOfLane } from './entries-by-source.ts';
 import { findOrders } from './find-orders.ts';
@@ -11,11 +11,23 @@ export interface OrderFilter {
   readonly source?: string | undefined;
   /** See `findOrders`. */
   readonly search?: string | undefined;
+  /** With an entry of this variant or plan, which is also in the state. */
+  readonly product?: string | undefined;
+  /** Orders that came in at this time or later. */
+  readonly sinceMs?: number | undefined;
+  /** Orders that came in before this time. */
+  readonly untilMs?: number | undefined;
   /** Only orders that stand in the attention list. */
   readonly attention?: boolean | undefined;
   readonly limit: number;
+  /** Continues after the order with this id; in a sorted list, after so many orders. */
   readonly beforeId?: number | undefined;
+  /** How the newest 5,000 that fit are sorted: by time, or by what was charged. */
+  readonly sort?: 'oldest' | 'amount' | undefined;
 }
+
+/** The orders that came in within a time have these ids. */
+type DatedFilter = OrderFilter & { readonly fromId: number; readonly toId: number };
 
 export interface OrderSummary {
   readonly id: number;
@@ -97,23 +109,30 @@ const ofSearch = {
   order: 'f.key',
 };
 
-function idsFrom(database: Sqlite, origin: typeof ofAll, filter: OrderFilter): readonly number[] {
-  const { search, state, source, beforeId = newest, limit } = filter;
+function idsFrom(database: Sqlite, origin: typeof ofAll, filter: DatedFilter): readonly number[] {
+  const { search, state, source, product, fromId, limit } = filter;
+  const beforeId = Math.min(filter.beforeId ?? newest, filter.toId);
+  const ofEntry = [
+    state !== undefined && 'e.state = :state',
+    product !== undefined && ':product IN (e.variant, e.plan)',
+  ];
+  const entry = whereOf(['l.request_id = r.id', ...ofEntry]);
   const where = whereOf([
     origin.where,
+    fromId > 0 && `${origin === ofAll ? '' : '+'}r.id >= :fromId`,
     // The plus keeps SQLite from reading all orders of the shop where the origin has fewer.
     source !== undefined && `${origin === ofSource ? '' : '+'}r.source = :source`,
-    state !== undefined &&
-      'EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state)',
+    ofEntry.some(Boolean) && `EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id ${entry})`,
     search !== undefined && origin !== ofSearch && 'r.id IN (SELECT value FROM json_each(:found))',
   ]);
   // Another filter leaves some out, and then older ones are shown.
-  const page = origin === ofSearch && state === undefined && source === undefined ? { limit, beforeId } : null;
+  const isAlone = [state, source, product].every((it) => it === undefined) && fromId === 0;
+  const page = origin === ofSearch && isAlone ? { limit, beforeId } : null;
   const found = search === undefined ? null : JSON.stringify(findOrders(database, search, page));
   return database
     .prepare<object, number>(`SELECT r.id FROM ${origin.from} ${where} ORDER BY ${origin.order} LIMIT :limit`)
     .pluck()
-    .all({ limit, beforeId, found, source, state });
+    .all({ limit, beforeId, fromId, found, source, state, product });
 }
 
 interface Place {
@@ -138,36 +157,76 @@ function placeOf(database: Sqlite, state: EntryState, beforeId: number | undefin
  * The orders with an entry in a state, by the index of the entries of one shop and state: each order where the newest of them
  * stands. That is the order in which they came in, except for lines that were added or ordered again later.
  */
-function idsOfState(database: Sqlite, state: EntryState, filter: OrderFilter): readonly number[] {
-  const { source, beforeId, limit } = filter;
+function idsOfState(database: Sqlite, state: EntryState, filter: DatedFilter): readonly number[] {
+  const { source, beforeId, fromId, toId, limit } = filter;
   const page = database.prepare<Record<string, unknown>, Place & { id: number }>(
     `SELECT l.request_id AS id, e.created_at_ms AS createdAtMs, e.id AS entryId
      FROM ${entriesBy(state)} CROSS JOIN lines l ON l.id = e.line_id
      WHERE ${inState(state)} AND ${sourceOfLane} = :source AND (e.created_at_ms, e.id) < (:createdAtMs, :entryId)
+       AND l.request_id >= :fromId AND l.request_id < :toId
        AND NOT EXISTS (SELECT 1 FROM lines nl JOIN entries n ON n.line_id = nl.id
          WHERE nl.request_id = l.request_id AND n.state = '${state}' AND (n.created_at_ms, n.id) > (e.created_at_ms, e.id))
      ORDER BY e.created_at_ms DESC, e.id DESC LIMIT :limit`,
   );
   const place = placeOf(database, state, beforeId);
   return (source === undefined ? selectSources(database).all() : [source])
-    .flatMap((name) => page.all({ source: name, ...place, limit }))
+    .flatMap((name) => page.all({ source: name, ...place, fromId, toId, limit }))
     .toSorted((a, b) => b.createdAtMs - a.createdAtMs || b.entryId - a.entryId)
     .slice(0, limit)
     .map(({ id }) => id);
 }
 
-function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
-  const { search, attention, state, source } = filter;
+const selectReceived = columnOf<[number], number>(
+  'SELECT received_at_ms FROM requests WHERE id >= ? ORDER BY id LIMIT 1',
+);
+const selectLast = columnOf<[], number>('SELECT max(id) FROM requests');
+
+/** The id of the first order that came in at this time or later: they have their ids in the order in which they come in. */
+function firstSince(database: Sqlite, ms: number): number {
+  let first = 1;
+  for (let end = (selectLast(database).get() ?? 0) + 1; first < end; ) {
+    const middle = Math.floor((first + end) / 2);
+    if ((selectReceived(database).get(middle) ?? ms) < ms) first = middle + 1;
+    else end = middle;
+  }
+  return first;
+}
+
+/** So many orders may be looked at one after the other. */
+const mostLookedAt = 50_000;
+
+function idsOf(database: Sqlite, filter: DatedFilter): readonly number[] {
+  const { search, product, attention, state, source, fromId, toId } = filter;
   if (attention === true) return idsFrom(database, ofAttention, filter);
   if (search !== undefined) return idsFrom(database, ofSearch, filter);
+  if (toId - fromId <= mostLookedAt) return idsFrom(database, ofAll, filter);
+  // A product is a word of its lines.
+  if (product !== undefined) return idsFrom(database, ofSearch, { ...filter, search: product });
   if (state !== undefined) return idsOfState(database, state, filter);
   if (source === undefined) return idsFrom(database, ofAll, filter);
   const recent = idsFrom(database, ofRecent, filter);
   return recent.length === filter.limit ? recent : idsFrom(database, ofSource, filter);
 }
 
+const mostSorted = 5000;
+const sortByAmount = columnOf<[string], number>(
+  `SELECT f.value FROM json_each(?) f ORDER BY (SELECT sum(CAST(e.cost AS REAL)) ${ofOrder.replace('r.id', 'f.value')}) DESC, f.key`,
+);
+
+function sortedIds(database: Sqlite, filter: DatedFilter): readonly number[] {
+  const { sort, beforeId: skip = 0, limit } = filter;
+  if (sort === undefined) return idsOf(database, filter);
+  const ids = idsOf(database, { ...filter, beforeId: undefined, limit: mostSorted });
+  const all = sort === 'oldest' ? ids.toReversed() : sortByAmount(database).all(JSON.stringify(ids));
+  return all.slice(skip, skip + limit);
+}
+
 export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
+  const { sinceMs, untilMs } = filter;
+  const isDated = sinceMs !== undefined || untilMs !== undefined;
+  const fromId = sinceMs === undefined ? 0 : firstSince(database, sinceMs);
+  const toId = isDated ? firstSince(database, untilMs ?? Number.POSITIVE_INFINITY) : newest;
   return selectSummaries(database)
-    .all(JSON.stringify(idsOf(database, filter)))
+    .all(JSON.stringify(sortedIds(database, { ...filter, fromId, toId })))
     .map(summaryOf);
 }

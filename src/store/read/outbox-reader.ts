@@ -20,7 +20,7 @@ import { findOrder, readResultVersions, showEntry, showOrder } from './order-det
 import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
 import { readFlaggedSku, readMappedLine } from './mapped-lines.ts';
-import { readHourStatistics, readMinuteCalls, readSpending } from './statistics.ts';
+import { readHourStatistics, readSpending } from './statistics.ts';
 import { readTimeline } from './timeline.ts';
 
 /** Reads the outbox for people. Writes nothing, so it may read a database that another process is writing to. */
@@ -55,7 +55,6 @@ export class OutboxReader {
   readonly pauses = this.#bind(readPauseEffects);
   readonly queuedEntry = this.#bind(readQueuedEntry);
   readonly hourStatistics = this.#bind(readHourStatistics);
-  readonly minuteCalls = this.#bind(readMinuteCalls);
   readonly spending = this.#bind(readSpending);
 
   readonly skuSightings = this.#bind(readSkuSightings);

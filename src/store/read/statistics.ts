@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
-/** A time from `fromMs` up to `untilMs`, which is not included. Short: each of its hours, or minutes, has a row. */
+/** A time from `fromMs` up to `untilMs`, which is not included. Short: each of its hours has a row. */
 interface Period {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -21,17 +21,12 @@ interface Units {
 }
 
 const hourMs = 3_600_000;
-const minuteMs = 60_000;
 /** Whole units have six digits more. */
 const digits = 6;
 
 export const selectHours = statementOf<Units, HourRow>(
   `SELECT hour, name, key, n FROM hourly_statistics
    WHERE name IN ('received', 'settled', 'latency', 'calls') AND hour >= :first AND hour < :end`,
-);
-export const selectMinutes = statementOf<Period, { minute: number; purpose: 'submit' | 'lookup'; n: number }>(
-  `SELECT opened_at_ms / ${minuteMs} AS minute, purpose, count(*) AS n FROM attempts
-   WHERE opened_at_ms >= :fromMs AND opened_at_ms < :untilMs GROUP BY 1, 2`,
 );
 // An amount in millionths may be larger than a number of JavaScript is exact, and a sum larger than one of SQLite.
 const selectAmounts = statementOf<Units, { day: string; name: string; currency: string; n: bigint }>(
@@ -87,18 +82,6 @@ function latencyOf(rows: readonly HourRow[]): { readonly p95Ms: number } | null 
     if (left <= 0) return { p95Ms: Math.round(100 * 2 ** ((Number(key) - 0.5) / 4)) };
   }
   return null;
-}
-
-/** The calls of every minute that the period touches, the first one first. */
-export function readMinuteCalls(database: Sqlite, period: Period) {
-  const { first, end } = unitsOf(period, minuteMs);
-  const rows = selectMinutes(database).all({ fromMs: first * minuteMs, untilMs: end * minuteMs });
-  const counts = new Map(rows.map(({ minute, purpose, n }) => [`${minute} ${purpose}`, n]));
-  return numbersOf({ first, end }).map((minute) => ({
-    minute: isoTime(minute * minuteMs),
-    submit: counts.get(`${minute} submit`) ?? 0,
-    lookup: counts.get(`${minute} lookup`) ?? 0,
-  }));
 }
 
 /**

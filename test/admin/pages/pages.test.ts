@@ -58,7 +58,7 @@ describe('the pages', () => {
   it('begin with what needs a person, then what is paused, and the charts with their numbers', async () => {
     const { ask } = await startPages(local);
     const { text } = await ask('/');
-    const places = ['Attention', 'Paused', 'Sending', 'Entries', 'Spent', 'The last day'].map((title) =>
+    const places = ['Attention', 'Paused', 'Sending', 'Spent', 'The last day'].map((title) =>
       text.indexOf(`>${title}</h2>`),
     );
     expect(places.every((place) => place > 0)).toBe(true);
@@ -77,6 +77,33 @@ describe('the pages', () => {
     expect(await ordersIn('/orders?search=1003')).toEqual(['1003']);
     expect(await ordersIn('/orders?source=other')).toEqual([]);
     expect((await ask('/orders?state=needs_review')).text).toContain('<option value="needs_review" selected>');
+  });
+
+  it('find orders by product and day, and sort them, with all of it in the address', async () => {
+    const { ask } = await startPages({ ...local, fill: fillMany });
+    const open = async (path: string) => (await ask(path)).text;
+    const ordersIn = (text: string) =>
+      [...text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1]);
+    expect(ordersIn(await open('/orders?product=steam-10&from=2026-11-21&to=2026-11-21'))).toHaveLength(50);
+    for (const none of ['product=steam-1', 'from=2026-11-22', 'to=2026-11-20'])
+      expect(await open(`/orders?${none}`)).toContain('No order fits this filter.');
+    const oldest = await open('/orders?sort=oldest&from=2026-11-21&product=steam-10');
+    expect(ordersIn(oldest).slice(0, 2)).toEqual(['1', '2']);
+    const next = hrefOf(oldest, 'next');
+    expect(next).toBe('/orders?sort=oldest&from=2026-11-21&product=steam-10&before=50');
+    expect(ordersIn(await open(next)).slice(0, 2)).toEqual(['51', '52']);
+    expect(oldest).toContain('<input type="date" id="filter-from" name="from" value="2026-11-21"');
+    expect(oldest).toContain('<option value="oldest" selected>');
+  });
+
+  it('offer one decision for a list only where it means exactly its orders', async () => {
+    const pages = await startPages({ decides: true });
+    const { headers } = await pages.as(operatorToken);
+    const offersAll = async (filter: string) =>
+      (await pages.ask(`/orders?${filter}`, { headers })).text.includes('Decide on all of them');
+    expect(await offersAll('product=steam-10&state=pending')).toBe(true);
+    for (const more of ['from=2026-11-21', 'to=2026-11-21', 'search=steam', 'attention=1'])
+      expect([more, await offersAll(`product=steam-10&state=pending&${more}`)]).toEqual([more, false]);
   });
 
   it('show long lists in pages, each order once', async () => {

@@ -43,7 +43,11 @@ it('no list, search or count for people reads all orders, lines or entries', asy
     for (const state of [{}, ...entryStates.map((name) => ({ state: name }))])
       for (const search of [{}, { search: 'steam' }])
         for (const attention of [{}, { attention: true }])
-          read.listOrders({ limit: 10, ...source, ...state, ...search, ...attention });
+          for (const product of [{}, { product: 'steam-10' }])
+            for (const time of [{}, { sinceMs: 500 }, { untilMs: 1500 }])
+              read.listOrders({ limit: 10, ...source, ...state, ...search, ...attention, ...product, ...time });
+  read.listOrders({ limit: 10, sort: 'amount' });
+  read.listOrders({ limit: 10, sort: 'oldest', state: 'pending' });
   for (const action of bulkActions)
     for (const filter of [{}, { source: 'shop1' }, { code: 'x' }, { source: 'shop1', code: 'x' }])
       read.findForBulk(action, { untilMs: 1, ...filter }, 10);

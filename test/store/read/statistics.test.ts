@@ -187,15 +187,3 @@ it('are the same when they are counted from the rows', async () => {
   expect(kept.length).toBeGreaterThan(10);
   write.close();
 });
-
-describe('the calls of a minute', () => {
-  it('are counted by purpose, also where there was none', async () => {
-    await settle(nothing, day + 61_000);
-    await outbox.opened({ step: 'lookup', nowMs: day + 122_000 });
-    expect(outbox.store.read.minuteCalls({ fromMs: day, untilMs: day + 180_000 })).toEqual([
-      { minute: '2026-11-22T00:00:00.000Z', submit: 0, lookup: 0 },
-      { minute: '2026-11-22T00:01:00.000Z', submit: 1, lookup: 0 },
-      { minute: '2026-11-22T00:02:00.000Z', submit: 0, lookup: 1 },
-    ]);
-  });
-});

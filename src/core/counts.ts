@@ -1,0 +1,8 @@
+/** `2 rejected, 1 pause`. */
+export const countsText = (counts: Readonly<Record<string, unknown>>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${String(count)} ${name}`)
+    .join(', ');
+
+export const totalOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -32,7 +32,7 @@ import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch, showsGoods } from './connector/compare-order.ts';
 import { maskedAnswer, type MaskedPart } from './connector/mask-answer.ts';
 import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
-import { readAnswer, readLookup } from './connector/read-answer.ts';
+import { foreignReference, readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { answerWireFor } from './connector/wire-answer.ts';
 import { renderBody } from './connector/request-body.ts';
@@ -180,8 +180,11 @@ export class WholesaleClient {
       const answer = readAnswer(body, family, wire);
       const why = whyUnrecognised(body, answer, operation, this.#wire.answer);
       if (why !== null) return { kind: 'unreadable', message: why };
-      const mismatch = findMismatch(body, answer, operation, expect, this.#wire);
-      return mismatch === null ? { kind: 'read', answer } : { kind: 'mismatch', answer, message: mismatch };
+      const message = findMismatch(body, answer, operation, expect, this.#wire);
+      if (message === null) return { kind: 'read', answer };
+      // An API may repeat ours beside a reference of its own.
+      const reference = foreignReference(body, family, expect.reference, wire);
+      return { kind: 'mismatch', answer: { ...answer, reference }, message };
     };
     const { end } = await this.#send('spend', submission, submission);
     return this.#keptOutcome(end, submission, { kind: 'submit', operation }, { read, part });

@@ -86,6 +86,8 @@ Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vite
 "Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one lookup
 comes first, 5 s later (for a cancel: of its eSIM's order). An order that it finds is this one; an absence confirms the refusal.
 
+Other goods without another reference: a lookup must show the goods as ordered, else review.
+
 Settled to a review: an order number, code or eSIM that another entry has. An undelivered other entry needs review, too.
 
 | outcome | answer | purchase, clean | purchase, unknown | cancel, clean | cancel, unknown |

@@ -305,7 +305,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an answer about another order is believed',
     file: 'wholesale/client.ts',
-    changes: [['return mismatch === null ?', 'return mismatch !== undefined ?']],
+    changes: [['if (message === null) return', 'if (message !== undefined) return']],
   },
   {
     name: 'one eSIM is spent on by two calls at once',

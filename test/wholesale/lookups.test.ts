@@ -125,3 +125,18 @@ it.each(['', 'api.example.com', 'ftp://api.example.com', 'https://user:pw@api.ex
     expect(() => clientOf(baseUrl)).not.toThrow(/pw/);
   },
 );
+
+it('an answer with other goods has a reference only if it is another one, also where the API shows one of its own', async () => {
+  for (const [shown, reference] of [
+    ['"reference":"WH-7","client_reference":"os-aaaa"', null],
+    ['"number":"WH-7"', null],
+    ['"reference":"os-of-others"', 'os-of-others'],
+  ] as const) {
+    const answer = httpAnswer(200, `{${shown},"variant":"other","codes":[{"code":"AAAA"}]}`);
+    const server = await RawServer.start((socket) => void socket.end(answer));
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    onTestFinished(async () => client.close());
+    expect(await submit(client)).toMatchObject({ row: 'answer_mismatch', answer: { reference } });
+  }
+});

@@ -66,7 +66,7 @@ export interface Outcome {
   readonly message: string;
   /** How long the server asked to wait; null when it did not. */
   readonly retryAfterMs: number | null;
-  /** Set for `accepted` and `answer_mismatch`. */
+  /** Set for `accepted` and `answer_mismatch`; the latter has a `reference` only if it is another one. */
   readonly answer: OrderAnswer | null;
   /** How the answer broke the contract, although it could be understood; for example 2xx with an `error` object. */
   readonly breach: string | null;

@@ -31,7 +31,7 @@ export function decideSubmission(
   random: Random,
 ): Settlement {
   const input = { facts, policy, nowMs, random };
-  const outcome = withoutForeignAnswer(facts, ended);
+  const outcome = withoutForeignAnswer(ended);
   const cell = decisionTable[outcome.row][columnFor(facts)];
   const isConfirmed = cell.confirm !== true || !policy.canLookUp || !policy.lookupsProven;
   const applied = isConfirmed ? applyCell(input, cell, outcome) : confirm(input, outcome);
@@ -40,11 +40,10 @@ export function decideSubmission(
 }
 
 /** Nothing of an answer about another order is kept but its number, in words for a person, and whether it was swapped. */
-function withoutForeignAnswer({ reference }: EntryFacts, outcome: Outcome): Outcome {
+function withoutForeignAnswer(outcome: Outcome): Outcome {
   const { row, message, answer } = outcome;
   if (row !== 'answer_mismatch') return outcome;
-  const isOurs = answer?.reference?.toLowerCase() === reference.toLowerCase();
-  const code = isOurs ? otherGoods : outcome.code;
+  const code = typeof answer?.reference === 'string' ? outcome.code : otherGoods;
   return { ...outcome, code, message: foreignText(message, answer), answer: null };
 }
 
@@ -68,9 +67,8 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
       return unknown(input, base, cell);
     case 'resolve':
       return resolve(input, base, cell, outcome);
-    case 'review': {
+    case 'review':
       return { ...base, state: 'needs_review', reviewReason: `answered ${outcome.code ?? row}: ${message}` };
-    }
     default:
       return unreachable(cell.verdict);
   }
@@ -163,9 +161,8 @@ function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Ou
     return { ...base, state: 'needs_review', reviewReason: `${why}, and it cannot be looked up`, pause: null };
   }
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), 0);
-  const error = errorOf(outcome, true);
   // The answer to this order may still come.
   const delay = isForeign ? settlementDelayFromNow(input) : {};
   const resolved = { state: 'unknown', nextStep: 'lookup', outcomeUnknown: true } as const;
-  return { ...base, ...resolved, ...delay, tries: input.facts.tries + 1, dueAtMs, error };
+  return { ...base, ...resolved, ...delay, tries: input.facts.tries + 1, dueAtMs, error: errorOf(outcome, true) };
 }

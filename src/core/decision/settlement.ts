@@ -149,7 +149,7 @@ export function errorOf(outcome: Pick<Outcome, 'code' | 'row' | 'message'>, buff
   return { code: outcome.code ?? outcome.row, message: outcome.message, buffered };
 }
 
-/** The code of an answer that repeats our reference, and shows something else than was ordered: it was not swapped. */
+/** The code of an answer that shows other goods, but no other reference: nothing says that it was swapped. */
 export const otherGoods = 'other_goods';
 
 /** The key or account that an outcome says is denied; null when it denies neither. */

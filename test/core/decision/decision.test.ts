@@ -212,7 +212,8 @@ describe('the decision about a lookup', () => {
 
   it('gives nobody the units of an answer that is about another order', () => {
     for (const state of ['sending', 'unknown'] as const) {
-      const mixedUp = outcome('answer_mismatch', { http: 200, answer: answer({ orderNumber: 'X-1' }) });
+      const shown = answer({ orderNumber: 'X-1', reference: 'os-of-others' });
+      const mixedUp = outcome('answer_mismatch', { http: 200, answer: shown });
       const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, noJitter);
       expect(settlement).toMatchObject({ state: 'unknown', outcomeUnknown: true, nextStep: 'lookup', pause: null });
       expect(settlement).toMatchObject({ settlementDelayMs: policy.settlementDelayMs, answer: null });
@@ -224,9 +225,9 @@ describe('the decision about a lookup', () => {
     }
   });
 
-  it('settles other goods under our own reference only by a lookup that repeats what was ordered: they were not swapped', () => {
+  it('settles other goods without another reference only by a lookup that repeats what was ordered: perhaps they were not swapped', () => {
     const entry = facts({ state: 'sending' });
-    const goods = outcome('answer_mismatch', { http: 200, answer: answer({ reference: entry.reference }) });
+    const goods = outcome('answer_mismatch', { http: 200, answer: answer() });
     const { error } = decideSubmission(entry, goods, policy, now, noJitter);
     const kept = { row: 'answer_mismatch', code: error?.code ?? null, message: error?.message ?? '' } as const;
     const asked = facts({ ...outcomeUnknown, buffered: kept });

@@ -174,25 +174,27 @@ export class EvidenceWatch {
         this.#violate('I37', `${entry.reference} is the trial of the account after ${pause.probes} probes`);
       const isDue = pause.probeAtMs !== null && pause.probeAtMs <= openedAtMs;
       if (pause.scope.startsWith('balance:') && isDue && purpose === 'submit' && !entry.outcomeUnknown)
-        this.#checkChoice(entry.reference, pause.scope, openedAtMs, database);
+        this.#checkChoice(entry.reference, pause, openedAtMs, database);
     }
   }
 
-  /** The trial of a balance is the cheapest known order, or one that was not refused: no other one is better in both. */
-  #checkChoice(reference: string, scope: string, openedAtMs: number, database: Database): void {
+  /** The trial of a balance is by turns the cheapest known order, and one of unknown cost, else one that was not refused. */
+  #checkChoice(reference: string, { scope, probes }: WatchedPause, openedAtMs: number, database: Database): void {
     const candidates = database
       .prepare<[{ reference: string; currency: string; openedAtMs: number }], Candidate>(choicesSql)
       .all({ reference, currency: scope.slice('balance:'.length), openedAtMs });
     const chosen = candidates.find((it) => it.reference === reference);
     if (chosen === undefined) return;
-    const better = candidates.find(
-      (it) =>
-        it.cost <= chosen.cost &&
-        it.refused <= chosen.refused &&
-        (it.cost < chosen.cost || it.refused < chosen.refused),
-    );
+    const isOfUnknown = probes % 2 === 1;
+    const rank = ({ cost, refused }: Candidate): readonly [number, number] =>
+      isOfUnknown ? [cost === Number.POSITIVE_INFINITY ? 0 : 1 + refused, cost] : [cost, refused];
+    const [first, second] = rank(chosen);
+    const better = candidates.find((it) => {
+      const [ofFirst, ofSecond] = rank(it);
+      return ofFirst < first || (ofFirst === first && ofSecond < second);
+    });
     if (better !== undefined)
-      this.#violate('I37', `${reference} is the trial of ${scope}, although ${better.reference} is cheaper or newer`);
+      this.#violate('I37', `${reference} is the trial of ${scope}, although it is the turn of ${better.reference}`);
   }
 }
 

@@ -25,7 +25,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
     file: 'store/submission/next-to-send.ts',
     changes: [
       ['? (a, b) => cost(a) - cost(b) ||', '? (a, b) => refused(b) - refused(a) || cost(b) - cost(a) ||'],
-      [': (a, b) => refused(a) - refused(b) ||', ': (a, b) => refused(b) - refused(a) ||'],
+      [': (a, b) => turn(a) - turn(b) ||', ': (a, b) => turn(b) - turn(a) ||'],
     ],
   },
   {

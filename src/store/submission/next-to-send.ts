@@ -18,10 +18,9 @@ import { delayForRecheck } from './rechecks.ts';
 import { productsAgainst } from './scope-evidence.ts';
 import { whyHeldByShop } from './shop-holds.ts';
 
-const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
-
 /** With more failed products that were bought before, the family itself is the likely cause: its trial is not sent early. */
 const fewProducts = 5;
+const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
 
 const allSound: NonNullable<AttemptClaim['products']> = {
   wasBought: () => true,
@@ -200,13 +199,13 @@ function openTrialsOf(
 }
 
 /**
- * Which order is the trial of an empty balance: by turns the cheapest known one, and one that the balance has not refused
- * yet. So neither an unknown cost nor new dear orders keep what can be afforded from its turn.
+ * Which order is the trial of an empty balance: by turns the cheapest known one, and one of unknown cost, else one that the
+ * balance has not refused yet. So neither an unknown cost nor new dear orders keep what can be afforded from its turn.
  */
 function preferred(database: Sqlite, balance: string): (a: EntryRow, b: EntryRow) => number {
-  const probes = readPause(database, balance)?.probes ?? 0;
   const cost = (row: EntryRow) => costOf(database, row);
-  return probes % 2 === 0
+  const turn = (row: EntryRow) => (cost(row) === Number.MAX_VALUE ? 0 : 1 + refused(row));
+  return (readPause(database, balance)?.probes ?? 0) % 2 === 0
     ? (a, b) => cost(a) - cost(b) || refused(a) - refused(b)
-    : (a, b) => refused(a) - refused(b) || cost(a) - cost(b);
+    : (a, b) => turn(a) - turn(b) || cost(a) - cost(b);
 }

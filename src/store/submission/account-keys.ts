@@ -1,7 +1,7 @@
 import { keyFingerprint } from '../../core/order/reference.ts';
 import type { Operation } from '../../core/order/purchase.ts';
-import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 
 /** The reason of the pause of a key that does not know what another one bought. It ends when it does, or by a person. */
 export const keyOfOtherAccount = 'key_of_other_account';
@@ -53,27 +53,20 @@ const selectKnown = statementOf<[Operation], KnownOrder>(
  * The keys of the account that this outbox buys from: that of the first order that was delivered, each that knew such an
  * order since, and one that a person accepted.
  */
-export class AccountKeys {
-  readonly #outbox: Outbox;
-
-  constructor(outbox: Outbox) {
-    this.#outbox = outbox;
-  }
-
+export class AccountKeys extends OutboxSteps {
   /** The names of those that are not known to be of the account, and orders by which they can be asked. */
   async statesOf(
     keys: readonly { readonly name: string; readonly value: string }[],
   ): Promise<{ readonly unproven: readonly string[]; readonly orders: readonly KnownOrder[] }> {
-    const { database, namespace } = this.#outbox;
+    const { database, namespace } = this.outbox;
     const unproven = keys.filter(({ value }) => findProven(database).get(keyFingerprint(namespace, value)) !== 1);
     const orders = (['gift_card_order', 'esim_order'] as const).flatMap((it) => selectKnown(database).get(it) ?? []);
     return { unproven: unproven.map(({ name }) => name), orders };
   }
 
-  async prove(value: string): Promise<void> {
-    const { database, namespace } = this.#outbox;
-    inTransaction(database, () => prove(database).run(keyFingerprint(namespace, value)));
-  }
+  readonly prove = this.step(({ database, namespace }, value: string): void => {
+    prove(database).run(keyFingerprint(namespace, value));
+  });
 }
 
 // Each of these is called inside a transaction.

@@ -1,7 +1,7 @@
 import { keyFingerprint } from '../../core/order/reference.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import type { AttemptClaim, AttemptClose, KeyBackOff } from './attempt.ts';
 import { updatePausesOfKeys } from './pauses.ts';
 
@@ -122,62 +122,47 @@ const deleteOldSlots = statementOf<[string | null, number], never>(
  * remembers them. The server counts its budget by the value of a key: when a value comes under another name, its slots and
  * its back-off move to that name.
  */
-export class Budget {
-  readonly #database: Sqlite;
-  readonly #outbox: Outbox;
-
-  constructor(outbox: Outbox) {
-    this.#database = outbox.database;
-    this.#outbox = outbox;
-  }
-
+export class Budget extends OutboxSteps {
   /**
    * Records the keys of the configuration, at the start and when they change. Pauses that a changed value may end are
    * probed at once. `replaced`: names that have another value than before.
    * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
    */
-  async adoptKeys(keys: KeysInUse): Promise<ReplacedKeys> {
-    return inTransaction(this.#database, () => adoptKeys(this.#outbox, keys));
-  }
+  readonly adoptKeys = this.step(adoptKeys);
 
   /** A call without an entry was rate-limited; the back-off after an attempt is recorded when the attempt is closed. */
-  async recordBackOff(backOff: KeyBackOff, at: Stamp): Promise<void> {
-    inTransaction(this.#database, () => stampBackOff(this.#database, backOff, at));
-  }
+  readonly recordBackOff = this.step(({ database }, backOff: KeyBackOff, at: Stamp) =>
+    stampBackOff(database, backOff, at),
+  );
 
   /** The back-off of each key after a 429; in another run of the machine, for its full length again from now on. */
-  async restoreBackOffs(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyBackOff[]> {
-    return inTransaction(this.#database, () => {
-      restartBackOffs(this.#database).run(restart);
-      return selectBackOffs(this.#database).all();
-    });
-  }
+  readonly restoreBackOffs = this.step(({ database }, restart: { nowMono: number; bootId: string | null }) => {
+    restartBackOffs(database).run(restart);
+    return selectBackOffs(database).all();
+  });
 
   /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
-  async takeSlot({ keyName, nowMono, bootId }: Pick<AttemptClaim, 'keyName' | 'nowMono' | 'bootId'>): Promise<number> {
-    return inTransaction(this.#database, () =>
-      Number(insertSlot(this.#database).run(keyName, 'requests', null, bootId, nowMono).lastInsertRowid),
-    );
-  }
+  readonly takeSlot = this.step(
+    ({ database }, { keyName, nowMono, bootId }: Pick<AttemptClaim, 'keyName' | 'nowMono' | 'bootId'>) =>
+      Number(insertSlot(database).run(keyName, 'requests', null, bootId, nowMono).lastInsertRowid),
+  );
 
-  async settleSlot(id: number, settledMono: number): Promise<void> {
-    inTransaction(this.#database, () => settleSlot(this.#database).run(settledMono, id));
-  }
+  readonly settleSlot = this.step(({ database }, id: number, settledMono: number): void => {
+    settleSlot(database).run(settledMono, id);
+  });
 
   /**
    * The slots that earlier processes used. Slots that were still open count as settled at `settledMono`. So do slots of another
    * run of the machine, whose monotonic clock means nothing now.
    */
-  async restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]> {
-    return inTransaction(this.#database, () => {
-      settleOtherSlots(this.#database).run(restart);
-      return selectSlots(this.#database).all();
-    });
-  }
+  readonly restoreSlots = this.step(({ database }, restart: { settledMono: number; bootId: string | null }) => {
+    settleOtherSlots(database).run(restart);
+    return selectSlots(database).all();
+  });
 
-  async forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void> {
-    inTransaction(this.#database, () => deleteOldSlots(this.#database).run(bootId, freeBeforeMono));
-  }
+  readonly forgetSlots = this.step(({ database }, freeBeforeMono: number, bootId: string | null): void => {
+    deleteOldSlots(database).run(bootId, freeBeforeMono);
+  });
 }
 
 /** A spending call takes a slot of both limits at once (Spec 8). Called inside the transaction of its attempt. */

@@ -1,4 +1,5 @@
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { otherSender } from './account-keys.ts';
 import type { AttemptClaim } from './attempt.ts';
@@ -134,8 +135,7 @@ const mostTurns = 100_000;
  * The entries that are due to be sent: the shops take turns, and within a shop its queues do. A backlog of thousands delays the
  * single order of another shop or product by one call. The turns are kept in memory: they begin anew after a restart.
  */
-export class DueEntries {
-  readonly #database: Sqlite;
+export class DueEntries extends OutboxSteps {
   /** The number of the last turn of each shop and of each queue. */
   readonly #lastTurns = new Map<string, number>();
   #turns = 0;
@@ -143,10 +143,6 @@ export class DueEntries {
   #lastTurnOfLast = 0;
   /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
   #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
 
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
   toSend(nowMs: number, { latestMs, mayClaim, isFirst, isLast, trialOfBalance }: LaneChoice): EntryRow | null {
@@ -156,7 +152,7 @@ export class DueEntries {
       (a, b) => rank(a) - rank(b),
     );
     const dueIn = ({ state, lane }: Queue): EntryRow | null =>
-      selectHead[state](this.#database).get({ nowMs, latestMs, lane }) ?? null;
+      selectHead[state](this.database).get({ nowMs, latestMs, lane }) ?? null;
     for (const queue of queues) {
       const row = dueIn(queue);
       if (row === null) continue;
@@ -173,7 +169,7 @@ export class DueEntries {
   /** The queues with an entry that is due. Sources that had no turn yet take their turns in the order of arrival. */
   #queues(nowMs: number): readonly Queue[] {
     return (['waiting', 'pending'] as const).flatMap((state) =>
-      selectHeads[state](this.#database)
+      selectHeads[state](this.database)
         .all()
         .filter(({ dueAtMs }) => dueAtMs <= nowMs)
         .toSorted((a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id)
@@ -196,14 +192,14 @@ export class DueEntries {
   }
 
   nextAt(step: AttemptClaim['step'], nowMs: number): number | null {
-    const changes = totalChanges(this.#database).get() ?? 0;
+    const changes = totalChanges(this.database).get() ?? 0;
     if (this.#nextAt?.changes !== changes) this.#nextAt = { changes, found: new Map() };
     const { found } = this.#nextAt;
     const known = found.get(step);
     if (known !== undefined) return known;
     // With many lanes this is much cheaper than to look into each.
-    if (step === 'send' && findPendingDue(this.#database).get({ nowMs }) !== undefined) return nowMs;
-    const at = (step === 'send' ? nextSendAt : nextLookupAt)(this.#database).get() ?? null;
+    if (step === 'send' && findPendingDue(this.database).get({ nowMs }) !== undefined) return nowMs;
+    const at = (step === 'send' ? nextSendAt : nextLookupAt)(this.database).get() ?? null;
     found.set(step, at);
     return at;
   }

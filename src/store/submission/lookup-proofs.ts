@@ -1,6 +1,7 @@
 import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/purchase.ts';
-import { columnOf, inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { columnOf } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 
 /** A lookup has found an order of this kind under this path. */
 export interface LookupProof {
@@ -22,26 +23,18 @@ export const boughtOrderSql = `SELECT reference FROM (
 const findBought = columnOf<[Operation], string>(boughtOrderSql);
 
 /** Which lookup paths have found an order of ours before: only then is "not found" believed. */
-export class LookupProofs {
-  readonly #database: Sqlite;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
+export class LookupProofs extends OutboxSteps {
   async proven(): Promise<readonly LookupProof[]> {
     return lookedUpKinds.flatMap((kind) => {
-      const path = readMeta(this.#database, nameOf(kind));
+      const path = readMeta(this.database, nameOf(kind));
       return path === undefined ? [] : [{ kind, path }];
     });
   }
 
-  async prove({ kind, path }: LookupProof): Promise<void> {
-    inTransaction(this.#database, () => writeMeta(this.#database, nameOf(kind), path));
-  }
+  readonly prove = this.step(({ database }, { kind, path }: LookupProof) => writeMeta(database, nameOf(kind), path));
 
   /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
   async boughtReference(kind: LookedUp): Promise<string | null> {
-    return findBought(this.#database).get(kind === 'esim_topup' ? kind : `${kind}_order`) ?? null;
+    return findBought(this.database).get(kind === 'esim_topup' ? kind : `${kind}_order`) ?? null;
   }
 }

@@ -1,6 +1,7 @@
 import { scopeFrom, type EntryScopes } from '../../core/scopes/scope.ts';
 import { recordAudit } from '../sqlite/audit.ts';
-import { columnOf, inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { OutboxSteps } from '../sqlite/outbox.ts';
 import { acceptAccountOf, keyOfOtherAccount } from './account-keys.ts';
 import type { Lane } from './lanes.ts';
 
@@ -69,35 +70,26 @@ export const forgetEvidence = statementOf<{ scope: string; reason: string }, nev
 const forgetAllEvidence = statementOf<[string], never>('DELETE FROM scope_evidence WHERE scope = ?');
 
 /** The pauses that the worker opens and ends; people do so by `Operator`. They outlive the process. */
-export class Pauses {
-  readonly #database: Sqlite;
-
-  constructor(database: Sqlite) {
-    this.#database = database;
-  }
-
+export class Pauses extends OutboxSteps {
   async all(): Promise<readonly Pause[]> {
-    return readPauses(this.#database);
+    return readPauses(this.database);
   }
 
-  async open(pause: NewPause): Promise<void> {
-    inTransaction(this.#database, () => recordPause(this.#database, pause));
-  }
+  readonly open = this.step(({ database }, pause: NewPause) => recordPause(database, pause));
 
-  async postponeProbe(scope: string, probeAtMs: number): Promise<void> {
-    inTransaction(this.#database, () => postponeProbe(this.#database, scope, probeAtMs));
-  }
+  readonly postponeProbe = this.step(({ database }, scope: string, probeAtMs: number) =>
+    postponeProbe(database, scope, probeAtMs),
+  );
 
   /** The API answered a call that belongs to no attempt: earlier calls without an answer count no more. */
-  async answered(): Promise<void> {
-    const unanswered = { scope: 'account', reason: 'api_unreachable' };
-    inTransaction(this.#database, () => forgetEvidence(this.#database).run(unanswered));
-  }
+  readonly answered = this.step(({ database }): void => {
+    forgetEvidence(database).run({ scope: 'account', reason: 'api_unreachable' });
+  });
 
   /** Ends a pause that no person opened. Returns whether it did. */
-  async end(scope: string, why: string, nowMs: number): Promise<boolean> {
-    return inTransaction(this.#database, () => endPause(this.#database, scope, why, nowMs));
-  }
+  readonly end = this.step(({ database }, scope: string, why: string, nowMs: number) =>
+    endPause(database, scope, why, nowMs),
+  );
 }
 
 export function readPauses(database: Sqlite): readonly Pause[] {

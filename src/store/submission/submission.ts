@@ -5,7 +5,7 @@ import { keyFingerprint } from '../../core/order/reference.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { Outbox } from '../sqlite/outbox.ts';
+import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-loss.ts';
 import { AccountKeys, otherSenderOf, proveFirstKey } from './account-keys.ts';
@@ -73,35 +73,16 @@ interface ClosedAttempt {
 }
 
 /** Claims due entries and records what their calls led to. */
-export class Submission {
-  readonly budget: Budget;
-  readonly pauses: Pauses;
-  readonly lookups: LookupProofs;
-  readonly accountKeys: AccountKeys;
-  readonly answers: KeptAnswers;
-  readonly #outbox: Outbox;
-  readonly #database: Sqlite;
-  readonly #due: DueEntries;
-
-  constructor(outbox: Outbox) {
-    const { database } = outbox;
-    this.#outbox = outbox;
-    this.#database = database;
-    this.budget = new Budget(outbox);
-    this.pauses = new Pauses(database);
-    this.lookups = new LookupProofs(database);
-    this.accountKeys = new AccountKeys(outbox);
-    this.answers = new KeptAnswers(outbox);
-    this.#due = new DueEntries(database);
-  }
+export class Submission extends OutboxSteps {
+  readonly budget = new Budget(this.outbox);
+  readonly pauses = new Pauses(this.outbox);
+  readonly lookups = new LookupProofs(this.outbox);
+  readonly accountKeys = new AccountKeys(this.outbox);
+  readonly answers = new KeptAnswers(this.outbox);
+  readonly #due = new DueEntries(this.outbox);
 
   /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
-  async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
-    return inTransaction(this.#database, () => this.#open(claim));
-  }
-
-  #open(claim: AttemptClaim): OpenAttempt | null {
-    const outbox = this.#outbox;
+  readonly openAttempt = this.step((outbox, claim: AttemptClaim): OpenAttempt | null => {
     const { database } = outbox;
     const { keyName, incarnationId, nowMs } = claim;
     const pauses = readPauses(database);
@@ -144,41 +125,39 @@ export class Submission {
       mayBeOtherAccount,
       trialOf: trialOf(row, claim),
     };
-  }
+  });
 
   /**
    * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused scopes, in one
    * transaction. Returns whether a pause was opened, postponed or ended.
    */
-  async closeAttempt(close: AttemptClose): Promise<ClosedAttempt> {
-    return inTransaction(this.#database, () => closeAttempt(this.#outbox, close));
-  }
+  readonly closeAttempt = this.step(closeAttempt);
 
   /** Whether such a call was ever accepted under its path: see `wasAccepted`. */
   async hasAccepted(call: SpendingCall): Promise<boolean> {
-    return wasAccepted(this.#database, call);
+    return wasAccepted(this.database, call);
   }
 
   /** The products that were bought last, by their scopes. */
   async productsBought(): Promise<readonly string[]> {
-    const bought = operations.flatMap((operation) => selectBought(this.#database).all(operation));
+    const bought = operations.flatMap((operation) => selectBought(this.database).all(operation));
     return [...new Set(bought.flatMap((purchase) => productScope(purchase) ?? []))];
   }
 
   /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
   async adoptConnector(connector: string, nowMs: number, onAdopted?: () => void): Promise<void> {
-    adoptConnector(this.#database, connector, nowMs);
+    adoptConnector(this.database, connector, nowMs);
     // At once: no order may be opened between the two, under the one mapping for the other.
     onAdopted?.();
   }
 
   /** Attempts that another run of the worker left open. */
   async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
-    return selectOpenOfOthers(this.#database)
+    return selectOpenOfOthers(this.database)
       .all(incarnationId)
       .map(({ entryId, ...attempt }) => {
-        const row = existingEntry(this.#database, entryId);
-        const facts = { entry: entryOf(this.#outbox, row), originReference: originOf(this.#database, row) };
+        const row = existingEntry(this.database, entryId);
+        const facts = { entry: entryOf(this.outbox, row), originReference: originOf(this.database, row) };
         return { ...attempt, ...facts, openedMono: null, request: null, successorReference: null, trialOf: [] };
       });
   }
@@ -188,10 +167,10 @@ export class Submission {
    * every stamp may be of another run, and all of them end then.
    */
   async restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void> {
-    inTransaction(this.#database, () => {
-      for (const statement of restartDelays) statement(this.#database).run(restart);
+    inTransaction(this.database, () => {
+      for (const statement of restartDelays) statement(this.database).run(restart);
     });
-    this.#outbox.delaysAreOfThisRun = true;
+    this.outbox.delaysAreOfThisRun = true;
   }
 
   /** When the next entry is due: a time, or null when none is waiting for one. */
@@ -204,8 +183,7 @@ export class Submission {
    * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
    */
   async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
-    const outbox = this.#outbox;
-    const { database } = outbox;
+    const { outbox, database } = this;
     const overdue = selectOverdue(database).all(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(database, () => {
@@ -233,8 +211,8 @@ export class Submission {
    * another reference. No order has the reference of a cancel: cancels are passed over.
    */
   async oldestUnsent(upToEntry: number): Promise<readonly { reference: string; operation: Operation }[]> {
-    const rows = selectOldestUnsent(this.#database).all({ upToEntry });
-    return rows.filter((row) => !lostOutboxMayHaveSent(this.#database, row));
+    const rows = selectOldestUnsent(this.database).all({ upToEntry });
+    return rows.filter((row) => !lostOutboxMayHaveSent(this.database, row));
   }
 }
 

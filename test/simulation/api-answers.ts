@@ -23,7 +23,8 @@ export function orderAnswer(
   const status = refunded ? 'refunded' : order.state === 'failed' ? 'failed' : word;
   const shown: Record<string, unknown> = { number: order.number };
   if (status !== null) shown['status'] = status;
-  if (readings.echo) Object.assign(shown, { reference: order.reference, ...echoOf(order) });
+  if (readings.echo === true) shown['reference'] = order.reference;
+  if (readings.echo !== false) Object.assign(shown, echoOf(order));
   if (readings.costShown) Object.assign(shown, { total: moneyText(order.cost), currency: order.currency });
   if (complete && order.operation === 'gift_card_order')
     shown['codes'] = order.units.map((code) =>

@@ -12,7 +12,8 @@ export interface ApiReadings {
   /** How long after the order a lookup finds it. */
   readonly lookupLagMs: number;
   readonly lookup: boolean;
-  readonly echo: boolean;
+  /** What of an order its answers repeat; `goods`: all but its reference. */
+  readonly echo: boolean | 'goods';
   readonly costShown: boolean;
   readonly envelope: '$' | 'data' | 'order';
   readonly doneWord: string | null;

@@ -22,7 +22,10 @@ export type CallFault =
   /** A gateway sends the call twice; the worker gets the second answer, which may be a refusal because of the first copy. */
   | { readonly kind: 'twice' }
   /** A cache answers a lookup as the API has answered it before: with a header that says so, or only with an old date. */
-  | { readonly kind: 'cached'; readonly mark: 'age' | 'x-cache' | 'date' };
+  | { readonly kind: 'cached'; readonly mark: CacheMark };
+
+/** By what an answer shows that a cache gave it. */
+export type CacheMark = 'age' | 'x-cache' | 'date';
 
 export type LostEnd = 'reset' | 'timeout' | 'deadline';
 
@@ -84,7 +87,7 @@ function foreignAnswer(random: SeededRandom): ApiAnswer {
 }
 
 /** A 429 of the API, which can come at any time without a reason. */
-function rateLimited(random: SeededRandom): ApiAnswer {
+export function rateLimited(random: SeededRandom): ApiAnswer {
   return random.pick<() => ApiAnswer>(
     () => ({ status: 429, headers: { 'retry-after': String(random.int(1, 40)) }, body: '' }),
     () => ({ status: 429, headers: {}, body: '' }),
@@ -158,10 +161,23 @@ export class FalseNotFound {
   }
 }
 
-const cachedLookup = (random: SeededRandom): CallFault => ({
-  kind: 'cached',
-  mark: random.pick('age', 'x-cache', 'date'),
-});
+const cacheMarks = ['age', 'x-cache', 'date'] as const;
+const cachedLookup = (random: SeededRandom): CallFault => ({ kind: 'cached', mark: random.pick(...cacheMarks) });
+
+/**
+ * The first call for a subject is processed, and its answer is lost. A cache answers nearly all lookups, and shows that in
+ * one way.
+ */
+function drawCacheFault(
+  random: SeededRandom,
+  call: { readonly spends: boolean; readonly first: boolean },
+  seed: number,
+) {
+  if (!call.spends) return random.chance(0.9) ? cached(cacheMarks[seed % cacheMarks.length]) : noFault;
+  const end = random.pick<LostEnd | 'cut'>('reset', 'cut', 'timeout');
+  return call.first ? ({ kind: 'lost_answer', end } as const) : noFault;
+}
+const cached = (mark: CacheMark = 'age'): CallFault => ({ kind: 'cached', mark });
 
 /** Calls with an unknown outcome, and every answer that the next call for the same subject can get. */
 function drawUnknownOutcomeFault(
@@ -195,15 +211,17 @@ function drawTrapFault(random: SeededRandom, first: boolean): CallFault {
  * `trap` lets the first call succeed without an answer, and the second one is refused because of it.
  * `repeated` sends buying calls and cancels twice; the answer of the second copy comes back.
  * `late` processes the first call after the worker has given up, and refuses the second one meanwhile.
+ * `cached` loses the answer to the first call, and a cache repeats that its order is not found.
  */
-export type FaultProfile = 'mixed' | 'unknown_outcomes' | 'trap' | 'late' | 'repeated';
+export type FaultProfile = 'mixed' | 'unknown_outcomes' | 'trap' | 'late' | 'repeated' | 'cached';
 
 /** Draws what happens to a call while faults are on. */
 export function drawFault(
   random: SeededRandom,
   call: { readonly path: string; readonly spends: boolean; readonly first: boolean },
-  profile: FaultProfile,
+  { profile, seed }: { readonly profile: FaultProfile; readonly seed: number },
 ): CallFault {
+  if (profile === 'cached') return drawCacheFault(random, call, seed);
   if (profile === 'repeated' && call.spends) return { kind: 'twice' };
   if (profile === 'repeated') return random.chance(0.4) ? { kind: 'lost_request', end: 'reset' } : noFault;
   if (profile === 'trap') return drawTrapFault(random, call.spends && call.first);
@@ -214,6 +232,9 @@ export function drawFault(
       ? { kind: 'slow', processMs: random.pick(90_000, 110_000) }
       : { kind: 'refused', answer: refusal(random, call.path) };
   if (profile === 'unknown_outcomes') return drawUnknownOutcomeFault(random, call);
+  if (!call.spends && random.chance(0.15)) return cachedLookup(random);
+  if (call.path.endsWith('/cancel') && random.chance(0.15))
+    return { kind: 'replaced', processed: random.chance(0.5), answer: answerOfOtherOrder(random, call.path) };
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();
   if (kind < 0.1) return { kind: 'not_sent', errorCode: random.pick(...notSent) };

@@ -15,6 +15,7 @@ import {
   forEver,
   plainLine,
   plainPlan,
+  plainProduct,
   topupLine,
   type CrashPlan,
   type DiskErrorPlan,
@@ -264,6 +265,59 @@ function withRepeatedCalls(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
+/**
+ * The answer to the first call of an order is lost, and the second call is refused because of the first. Meanwhile a cache
+ * repeats that the order is not found.
+ */
+function withCachedLookups(random: SeededRandom, plan: RunPlan): RunPlan {
+  const faultsOffMs = 600_000;
+  const products = new Map(
+    [...plan.account.products.keys()].map((name) => {
+      const refusals = name.startsWith('card') ? giftCardRefusals : planRefusals;
+      return [name, drawProduct(random, refusals, faultsOffMs, true)] as const;
+    }),
+  );
+  const first = [plainLine, { ...plainLine, ...esimLine, lineId: '2' }].map((line) => ({ ...line, orderId: 'v1' }));
+  return {
+    ...plan,
+    // The first orders prove that lookups work, when they are looked up for their units.
+    batches: [
+      { atMs: 0, lines: first, againAtMs: [] },
+      ...plan.batches.map((batch) => ({ ...batch, atMs: 60_000 + batch.atMs })),
+    ],
+    settings: { ...plan.settings, lookup: true },
+    readings: {
+      ...plan.readings,
+      replay: 'after_checks',
+      lookup: true,
+      lookupLagMs: random.pick(12_000, 25_000),
+      laterShare: 1,
+      laterMs: 3000,
+      neverShare: 0,
+    },
+    account: {
+      ...plan.account,
+      products: new Map([...products, ['card', plainProduct], ['plan', plainProduct]]),
+      balances: { USD: 100_000_000, EUR: 100_000_000 },
+      denials: [],
+    },
+    operatorActions: [],
+    crashes: plan.crashes.slice(0, 1),
+    faultProfile: 'cached',
+    faultShare: 1,
+    falseNotFoundShare: 0,
+    faultsOffMs,
+  };
+}
+
+/** Somebody else uses the keys: most calls get a 429 that the own budget does not explain, for more than a window. */
+function withKeysOfOthers(random: SeededRandom, plan: RunPlan): RunPlan {
+  const fromMs = random.int(0, 20_000);
+  const keysOfOthers = { fromMs, untilMs: fromMs + random.int(100_000, 250_000) };
+  const faultsOffMs = Math.max(plan.faultsOffMs, keysOfOthers.untilMs);
+  return { ...plan, keysOfOthers, faultsOffMs, faultShare: Math.max(plan.faultShare, 0.1) };
+}
+
 /** Some runs aim at rare situations. */
 function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
@@ -271,7 +325,9 @@ function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   if (draw < 0.12) return withLostDisk(random, plan);
   if (draw < 0.16) return withUnknownCancels(random, plan);
   if (draw < 0.2) return withLateCalls(random, plan);
-  return draw < 0.26 && plan.readings.lookup ? withRepeatedCalls(random, plan) : plan;
+  if (draw < 0.26 && plan.readings.lookup) return withRepeatedCalls(random, plan);
+  if (draw >= 0.26 && draw < 0.32) return withCachedLookups(random, plan);
+  return draw >= 0.32 && draw < 0.36 ? withKeysOfOthers(random, plan) : plan;
 }
 
 /** Some runs lose the outbox and look everything up, some have little stock. */

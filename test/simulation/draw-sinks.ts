@@ -104,10 +104,11 @@ function drawShop(
     const options = { fulfil: random.chance(0.9), notifyCustomer: false, deliverCodes };
     return { ...shop, platform, options };
   }
-  const deliverCodes = random.pick<'off' | 'note' | 'meta'>('off', 'note', 'meta');
+  const lateNoteShare = random.pick(0, 0, 0.7);
+  const deliverCodes = lateNoteShare > 0 ? 'note' : random.pick<'off' | 'note' | 'meta'>('off', 'note', 'meta');
   const status = random.pick<'completed' | 'keep'>('completed', 'completed', 'keep');
   const options = { status, deliverCodes, lineMeta: random.chance(0.2) };
-  return { ...shop, platform, options };
+  return { ...shop, platform, options, troubles: { ...shop.troubles, lateNoteShare } };
 }
 
 function drawEndpoint(random: SeededRandom, plan: RunPlan, name: string): EndpointPlan {

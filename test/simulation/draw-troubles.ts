@@ -58,6 +58,7 @@ function drawTrouble(random: SeededRandom, span: Span, isPlan: boolean): Drawn {
     () => ({ trouble: { ...span, kind: 'slow', processMs }, refusal: null }),
     () => ({ trouble: { ...span, kind: 'never_delivers', completeAtMs }, refusal: null }),
     () => ({ trouble: { ...span, kind: 'shows_other_product' }, refusal: null }),
+    () => ({ trouble: { ...span, kind: 'answers_with_other_product' }, refusal: null }),
     () => ({ trouble: drawUnitTrouble(random, span, isPlan), refusal: null }),
     () => ({ trouble: drawUnitTrouble(random, span, isPlan), refusal: null }),
     () => ({ trouble: null, refusal: { ...span, ...tooDear } }),
@@ -79,9 +80,11 @@ function drawUnitTrouble(random: SeededRandom, span: Span, isPlan: boolean): Pro
   return isPlan ? { ...span, kind: 'never_delivers', completeAtMs: span.untilMs } : drawn;
 }
 
+/** What two orders can share. */
+const shared = ['shows_earlier_order', 'sells_a_code_twice', 'repeats_an_order_number'] as const;
 /** From the start of a run to the end of its faults. */
-const sharedUnits = (isSwapped: boolean, untilMs: number): Drawn => ({
-  trouble: { kind: isSwapped ? 'shows_earlier_order' : 'sells_a_code_twice', fromMs: 0, untilMs },
+const sharedUnits = (which: number, untilMs: number): Drawn => ({
+  trouble: { kind: shared[which % shared.length] ?? shared[0], fromMs: 0, untilMs },
   refusal: null,
 });
 
@@ -185,7 +188,7 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
       );
     if (isProvider) common = drawn;
     if (plan.seed % 2 === 1) drawn = withSharedUnits(drawn);
-    if (plan.seed % 8 === 1 && index === 1 && !isPlan) drawn = sharedUnits(plan.seed % 16 === 1, faultsOffMs);
+    if (plan.seed % 8 === 1 && index === 1 && !isPlan) drawn = sharedUnits(Math.floor(plan.seed / 8), faultsOffMs);
     if (isAmbiguous(drawn) && !isProvider) ambiguous += 1;
     products.set(name, { ...plainProduct, refusals: drawn.refusal === null ? [] : [drawn.refusal] });
     if (drawn.trouble !== null) troubles.set(name, drawn.trouble);
@@ -251,6 +254,7 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
       jump.atMs === 0 && !isCalm ? { ...jump, atMs: stop.atMs + 10_000 } : jump,
     ),
     faultShare: 0,
+    keysOfOthers: { fromMs: 0, untilMs: 0 },
     falseNotFoundShare: 0,
     faultsOffMs,
     resultsFail: false,

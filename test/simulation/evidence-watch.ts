@@ -19,6 +19,10 @@ const needed: Readonly<Record<string, { rows: readonly string[]; entries: number
 
 /** A product that was bought within this time speaks for its family. */
 const boughtLatelyMs = 540_000;
+/** The window of the budget. */
+const windowMs = 60_000;
+/** A 429 within this time after another one belongs to it. */
+const rememberedMs = 600_000;
 /** So many probes of the account cannot tell before an order is the question. */
 const probesBeforeTrial = 3;
 /** After so many calls of unknown outcome the absence is proven before the reference is sent again. */
@@ -53,6 +57,8 @@ export class EvidenceWatch {
   readonly #unclear = new Map<number, number>();
   /** When an order of a family was accepted last, by the family and the run of the worker. */
   readonly #acceptedMono = new Map<string, number>();
+  /** The first and the last 429 of a row of them, by the key and the run of the worker. */
+  readonly #rateLimited = new Map<string, { firstMono: number; lastMono: number }>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
 
@@ -71,6 +77,7 @@ export class EvidenceWatch {
     this.#trusted.clear();
     this.#absent.clear();
     this.#unclear.clear();
+    this.#rateLimited.clear();
   }
 
   proved(kind: LookedUp): void {
@@ -83,6 +90,7 @@ export class EvidenceWatch {
     if (purpose === 'submit' && outcome.sent && settlement.state === 'unknown' && settlement.outcomeUnknown)
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
     this.#recordAccepted(close, purpose, database);
+    if (outcome.row === 'rate_limited') this.#checkKey(close, database);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
     for (const pause of pausesOf(database)) {
       const name = `${pause.scope} ${pause.sinceMs}`;
@@ -103,6 +111,24 @@ export class EvidenceWatch {
       )
       .get(close.attemptId);
     if (found !== undefined) this.#acceptedMono.set(`${found.family} ${found.run}`, close.nowMono);
+  }
+
+  /** A key that gets 429s within its limits for longer than a window is used by somebody else, too. */
+  #checkKey({ attemptId, nowMono }: AttemptClose, database: Database): void {
+    const found = database
+      .prepare<[number], { key: string; run: number; since: number | null }>(
+        `SELECT a.key_name AS key, a.incarnation_id AS run, k.used_elsewhere_since_ms AS since
+         FROM attempts a LEFT JOIN wholesale_keys k ON k.key_name = a.key_name WHERE a.id = ?`,
+      )
+      .get(attemptId);
+    if (found === undefined) return;
+    const name = `${found.key} ${found.run}`;
+    const before = this.#rateLimited.get(name);
+    const isNext = before !== undefined && nowMono - before.lastMono <= rememberedMs;
+    const firstMono = isNext ? before.firstMono : nowMono;
+    this.#rateLimited.set(name, { firstMono, lastMono: nowMono });
+    if (nowMono - firstMono >= windowMs && found.since === null)
+      this.#violate('I14', `the key ${found.key} got 429s for ${Math.round((nowMono - firstMono) / 1000)} s`);
   }
 
   /** Products that were never bought do not pause a family of which this run of the worker bought others. */

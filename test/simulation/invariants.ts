@@ -15,6 +15,7 @@ export const invariants = {
   I11: 'no window of 60 s has more calls or orders of a key than its limit, as they arrive',
   I12: 'after a denial of the account or a key, no money is sent before a probe was accepted',
   I13: 'no more outcomes are unknown or under way than `submit.concurrency`',
+  I14: 'a key that gets 429s for longer than a window stands in attention',
   I15: 'states change only by allowed transitions, and SQLite finds the file intact',
   I16: 'the results show the amounts that the API took',
   I18: 'no key and no delivered code is in the log',

@@ -46,7 +46,11 @@ const familyTrialMs = 300_000;
 const manyProducts = 5;
 const dearFamilyTrialMs = 240 * 60_000 * 1.1;
 const rejectedFamilyTrialMs = 60 * 60_000 * 1.1;
-const wrongGoods: ReadonlySet<string> = new Set(['shows_other_product', 'has_unread_field']);
+const wrongGoods: ReadonlySet<string> = new Set([
+  'shows_other_product',
+  'answers_with_other_product',
+  'has_unread_field',
+]);
 
 /** After these kinds of trouble nobody knows whether the call bought something. */
 const unsettled: ReadonlySet<string> = new Set([
@@ -229,7 +233,7 @@ export class Liveness {
     const { products, lookups } = this.#plan.troubles;
     const kind = products.get(product)?.kind ?? '';
     // An answer that shows other goods is settled by a lookup: its outcome is unknown while lookups do not work.
-    return unsettled.has(kind) || (kind === 'shows_other_product' && lookups.length > 0);
+    return unsettled.has(kind) || (kind.includes('other_product') && lookups.length > 0);
   };
 
   /**
@@ -459,6 +463,7 @@ const delaysOnly: ReadonlySet<string> = new Set([
   'repeats_a_unit',
   'shows_earlier_order',
   'sells_a_code_twice',
+  'repeats_an_order_number',
 ]);
 
 /** When so much undisturbed time has passed since `startMs`. */

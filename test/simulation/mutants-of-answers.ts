@@ -62,6 +62,38 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     changes: [['(end.http < 300 || end.http === 404)', 'end.http < 300']],
   },
   {
+    name: 'an answer with `Age` counts',
+    file: cached,
+    changes: [["name === 'age' ? Number(value) > 0 :", "name === 'age' ? Number(value) < 0 :"]],
+  },
+  {
+    name: 'an answer that a cache calls a hit counts',
+    file: cached,
+    changes: [['!saysNothing.has(name) && hit.test(value)', 'saysNothing.has(name) && hit.test(value)']],
+  },
+  {
+    name: 'other goods without another reference count as a swapped answer',
+    file: submission,
+    changes: [
+      [
+        "typeof answer?.reference === 'string' ? outcome.code : otherGoods",
+        "typeof answer?.reference === 'string' ? otherGoods : outcome.code",
+      ],
+    ],
+  },
+  {
+    name: 'one order number is that of two orders',
+    file: 'store/submission/collisions.ts',
+    changes: [
+      ['orderNumber === null ? undefined : selectByNumber', 'orderNumber !== null ? undefined : selectByNumber'],
+    ],
+  },
+  {
+    name: 'nobody hears that somebody else uses a key',
+    file: 'store/submission/budget.ts',
+    changes: [['surprise.isUnexplained ? (before', 'surprise.isUnexplained && nowMs < 0 ? (before']],
+  },
+  {
     name: 'the number of another order is kept',
     file: submission,
     changes: [

@@ -167,6 +167,11 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
   if (entry.state === 'fulfilled' && trouble?.kind === 'has_unread_field' && lasts(trouble, order.atMs))
     if (!world.operator.touched.has(entry.reference))
       world.violate('I5', `${name} was delivered without a field of its units`);
+  if (world.wire.of(entry.reference).otherGoods && !world.operator.touched.has(entry.reference))
+    world.violate(
+      'I5',
+      `${name} is ${entry.state}, but its answer showed other goods, and no lookup showed the right ones`,
+    );
   // Where answers show another order, only what two orders show can be seen: see `checkSharedUnits`.
   if (trouble?.kind === 'shows_earlier_order') return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
@@ -265,6 +270,7 @@ const oddUnits: ReadonlySet<string> = new Set([
   'has_unread_field',
   'shows_earlier_order',
   'sells_a_code_twice',
+  'repeats_an_order_number',
 ]);
 
 /** Whether an accepted order perhaps could not be looked up before the deadline for its units. */

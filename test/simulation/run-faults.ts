@@ -1,9 +1,9 @@
 import type { ApiCall } from './api-call.ts';
 import type { ApiLedger } from './api-ledger.ts';
-import { noFault, drawFault, FalseNotFound, decidableFault, type CallFault } from './call-faults.ts';
+import { noFault, drawFault, FalseNotFound, decidableFault, rateLimited, type CallFault } from './call-faults.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { troubleOf } from './troubles.ts';
+import { lasts, troubleOf } from './troubles.ts';
 import { subjectOf, type WireWatch } from './wire-watch.ts';
 
 /** Chooses the fault of every call of one run: by the script of the plan, or at random. */
@@ -31,10 +31,15 @@ export class RunFaults {
     if (plan.script !== null) return plan.script(call, this.#calls);
     const trouble = troubleOf(plan.troubles, call, this.#nowMs());
     if (trouble !== null) return trouble;
+    if (lasts(plan.keysOfOthers, this.#nowMs()) && this.#random.chance(0.7))
+      return { kind: 'replaced', processed: false, answer: rateLimited(this.#random) };
     const faulty = this.#nowMs() < plan.faultsOffMs && this.#random.chance(plan.faultShare);
     if (!faulty) return spends ? noFault : this.#falseNotFound.of(noFault, call.path);
     const first = !this.#wire.seen.has(subjectOf(call));
-    const callFault = drawFault(this.#random, { path: call.path, spends, first }, plan.faultProfile);
+    const { faultProfile: profile, seed } = plan;
+    // While no lookup is believed, an absence decides nothing.
+    if (profile === 'cached' && !this.#isLookupTrusted(call, spends)) return noFault;
+    const callFault = drawFault(this.#random, { path: call.path, spends, first }, { profile, seed });
     const repeatable = this.#isRepeatable(call);
     const forgotten = this.#wire.outboxLost && !plan.looksUpFirst && this.#ledger.find(subjectOf(call)) !== undefined;
     const decidable = decidableFault(callFault, { repeatable, forgotten, limitsLast: plan.looksUpFirst });
@@ -54,14 +59,23 @@ export class RunFaults {
     return isShown && order?.state === 'sold' && !this.#plan.troubles.products.has(order.product) ? reference : null;
   }
 
+  #isLookupTrusted(call: ApiCall, spends: boolean): boolean {
+    if (spends) return this.#wire.trusts(kindOf(call));
+    return this.#wire.trusts(call.path.startsWith('/esim') ? 'esim' : 'gift_card');
+  }
+
   /** Whether a gateway may send this call twice. */
   #isRepeatable(call: ApiCall): boolean {
     const { readings, lostDiskAtMs } = this.#plan;
     const isCancel = call.path.endsWith('/cancel');
     if (readings.replay === 'first' && !isCancel) return true;
-    const kind = call.path === '/orders' ? 'gift_card' : call.path.endsWith('/topups') ? 'esim_topup' : 'esim';
     // The lookup comes four seconds after the refusal.
-    if (!this.#wire.trusts(kind) || readings.lookupLagMs > 2000) return false;
+    if (!this.#wire.trusts(kindOf(call)) || readings.lookupLagMs > 2000) return false;
     return !isCancel || (lostDiskAtMs === null && this.#lookedUpAs(call) !== null);
   }
+}
+
+/** The kind of lookup that finds what a call bought. */
+function kindOf({ path }: ApiCall): 'gift_card' | 'esim' | 'esim_topup' {
+  return path === '/orders' ? 'gift_card' : path.endsWith('/topups') ? 'esim_topup' : 'esim';
 }

@@ -81,6 +81,8 @@ export interface RunPlan {
   /** How often a lookup does not find an order that exists: at most twice for one order, and also after the faults. */
   readonly falseNotFoundShare: number;
   readonly faultProfile: FaultProfile;
+  /** While somebody else uses the keys, too, most calls get a 429. */
+  readonly keysOfOthers: Span;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
   /** Whether the next worker after a crash gets copies of the files of the outbox, or the open connection to them. */
@@ -139,6 +141,7 @@ export const plainPlan: RunPlan = {
   faultShare: 0,
   falseNotFoundShare: 0,
   faultProfile: 'mixed',
+  keysOfOthers: { fromMs: 0, untilMs: 0 },
   faultsOffMs: 0,
   resultsFail: false,
   ownFiles: true,

@@ -84,17 +84,19 @@ export class SimApi {
     const visible =
       order !== undefined && order.family === family && this.#nowMs() >= order.atMs + this.#readings.lookupLagMs;
     if (!visible) return errorAnswer(404, 'not_found', 'No order with that reference.');
-    return this.#answerFor(order);
+    return this.#answerFor(order, true);
   }
 
-  #answerFor(order: SimOrder): ApiAnswer {
+  #answerFor(order: SimOrder, isLookup = false): ApiAnswer {
     const trouble = this.#troubles.products.get(order.product);
-    const isSwapped = trouble?.kind === 'shows_earlier_order' && lasts(trouble, order.atMs);
-    const earlier = isSwapped ? this.ledger.firstLike(order) : undefined;
-    const shown =
-      earlier === undefined
-        ? shownInTrouble(trouble, order, this.#readings, this.#nowMs())
-        : { order: earlier, readings: { ...this.#readings, echo: false } };
+    const isSick = trouble !== undefined && lasts(trouble, order.atMs);
+    const at = { nowMs: this.#nowMs(), isLookup };
+    let shown = shownInTrouble(trouble, order, this.#readings, at);
+    const earlier = isSick ? this.ledger.firstLike(order) : undefined;
+    if (earlier !== undefined && trouble?.kind === 'shows_earlier_order')
+      shown = { order: earlier, readings: { ...this.#readings, echo: false } };
+    if (earlier !== undefined && trouble?.kind === 'repeats_an_order_number')
+      shown = { order: { ...order, number: earlier.number }, readings: this.#readings };
     return orderAnswer(shown.order, shown.readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
   }
 

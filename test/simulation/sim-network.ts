@@ -2,7 +2,7 @@ import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
 import { faultRowOf, type CallEnd, type FaultRow } from '../../src/wholesale/transport/call-end.ts';
 import type { HttpCall, HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
-import type { CallFault, LostEnd } from './call-faults.ts';
+import type { CacheMark, CallFault, LostEnd } from './call-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimApi } from './sim-api.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -206,14 +206,16 @@ export class SimNetwork {
   }
 
   /** What a cache answers; null when it has nothing, or when nobody could see that it is old. */
-  #cachedAnswer({ call, process }: WireCall, mark: 'age' | 'x-cache' | 'date'): ApiAnswer | null {
+  #cachedAnswer({ call, process }: WireCall, mark: CacheMark): ApiAnswer | null {
     const first = this.#firstAnswers.get(call.path);
     if (first === undefined || call.method !== 'GET') return null;
     const ageMs = this.#time.nowMs - first.atMs;
     // A process that has just started knows no time of the API.
     if (mark === 'date') return ageMs > 5000 && (this.#dated.get(process) ?? 0) > 9 ? first.answer : null;
     const header = mark === 'age' ? { age: String(Math.ceil(ageMs / 1000)) } : { 'x-cache': 'HIT' };
-    return { ...first.answer, headers: { ...first.answer.headers, ...header } };
+    // Some caches date what they repeat: then only the header shows it.
+    const date = new Date(wallStartMs + this.#time.nowMs).toUTCString();
+    return { ...first.answer, headers: { ...first.answer.headers, date, ...header } };
   }
 
   #processed(wire: WireCall, answer: ApiAnswer, then: (answer: ApiAnswer) => void): void {

@@ -119,6 +119,7 @@ export class SimWorker {
       timeouts: { responseMs, totalMs },
       ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
       network: this.#world.networkOf(process),
+      answerTimes: { monoMs: () => clock.monoMs(), onAnswer: () => undefined },
     });
     const sinks = this.#world.sinksOf(process, { clock, logger });
     // The jitter of probes changes no order of events: it takes nothing from the numbers of the run.

@@ -116,7 +116,12 @@ export class SimWrittenShop implements Receiver {
     this.#sent.set(call, this.#calls);
     const { nowMs } = this.#time;
     const { troubles } = this.plan;
-    const fault = drawReceiverFault(this.#random, troubles, { nowMs, areFaultsOff: nowMs >= this.#faultsOffMs });
+    const areFaultsOff = nowMs >= this.#faultsOffMs;
+    const isNote = call.method === 'POST' && call.path.endsWith('/notes');
+    const isLate = isNote && !areFaultsOff && this.#random.chance(troubles.lateNoteShare);
+    const fault: ReceiverFault = isLate
+      ? { kind: 'late', ms: this.#random.int(12_000, receiverDeadlineMs - 1000) }
+      : drawReceiverFault(this.#random, troubles, { nowMs, areFaultsOff });
     if (fault.kind !== 'none') {
       this.#failing.add(call);
       return fault.kind === 'refuse' && call.path.endsWith('/graphql.json') ? asGraphql(fault.reply, call) : fault;

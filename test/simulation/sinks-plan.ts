@@ -16,6 +16,8 @@ export interface ReceiverTroubles {
   readonly outages: readonly ReceiverOutage[];
   /** The orders of which it refuses everything, for ever. */
   readonly refusedOrders: ReadonlySet<string>;
+  /** How often a call that posts a note is processed long after it was given up, until the faults end. */
+  readonly lateNoteShare: number;
   /** Shortens the delays between tries, so that a run sees the last one; 1: those of production. */
   readonly retryTimeScale: number;
 }
@@ -60,6 +62,7 @@ export const noReceiverTroubles: ReceiverTroubles = {
   faultShare: 0,
   outages: [],
   refusedOrders: new Set(),
+  lateNoteShare: 0,
   retryTimeScale: 1,
 };
 

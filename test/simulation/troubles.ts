@@ -14,6 +14,8 @@ export type ProductTrouble = Span &
     | { readonly kind: 'never_delivers'; readonly completeAtMs: number }
     /** The answers show another product. */
     | { readonly kind: 'shows_other_product' }
+    /** Only the answers to orders show another product, and no reference. Lookups do not, or show no product at all. */
+    | { readonly kind: 'answers_with_other_product' }
     /** Until its units come, an answer shows placeholders in their place, or codes that will change. */
     | { readonly kind: 'shows_placeholders' | 'shows_changing_units'; readonly afterMs: number }
     /** The answers show more units than were sold, or one of them twice. */
@@ -22,6 +24,8 @@ export type ProductTrouble = Span &
     | { readonly kind: 'has_unread_field' }
     /** Answers show the first order like it, and name no reference; or the code of that order was sold again. */
     | { readonly kind: 'shows_earlier_order' | 'sells_a_code_twice' }
+    /** Answers show the number of the first order like it. */
+    | { readonly kind: 'repeats_an_order_number' }
   );
 
 /** For a while the whole API gives no answer to any call, or a wrong one. */
@@ -74,7 +78,7 @@ export function shownInTrouble(
   trouble: ProductTrouble | undefined,
   order: SimOrder,
   readings: ApiReadings,
-  nowMs: number,
+  { nowMs, isLookup }: { readonly nowMs: number; readonly isLookup: boolean },
 ): { readonly order: SimOrder; readonly readings: ApiReadings } {
   if (trouble === undefined || !lasts(trouble, order.atMs)) return { order, readings };
   const isComplete = nowMs >= order.completeAtMs;
@@ -86,6 +90,9 @@ export function shownInTrouble(
     case 'shows_other_product':
       if (!lasts(trouble, nowMs)) return { order, readings };
       return { order: { ...order, product: `not-${order.product}` }, readings: { ...readings, echo: true } };
+    case 'answers_with_other_product':
+      if (isLookup) return { order, readings: order.atMs % 2 < 1 ? { ...readings, echo: false } : readings };
+      return { order: { ...order, product: `not-${order.product}` }, readings: { ...readings, echo: 'goods' } };
     case 'shows_placeholders':
       return isComplete
         ? { order, readings }
@@ -148,6 +155,7 @@ function faultOfProduct(trouble: ProductTrouble): CallFault | null {
       return { kind: 'slow', processMs: trouble.processMs };
     case 'never_delivers':
     case 'shows_other_product':
+    case 'answers_with_other_product':
     case 'shows_placeholders':
     case 'shows_changing_units':
     case 'shows_more_units':
@@ -155,6 +163,7 @@ function faultOfProduct(trouble: ProductTrouble): CallFault | null {
     case 'has_unread_field':
     case 'shows_earlier_order':
     case 'sells_a_code_twice':
+    case 'repeats_an_order_number':
       return null;
   }
 }

@@ -13,6 +13,8 @@ export interface SeenOfCall {
   undecidable: boolean;
   /** The API refused this order itself. */
   refused: boolean;
+  /** The answer showed other goods, and no lookup has shown since what was ordered. */
+  otherGoods: boolean;
   /** When its first call was sent; null: never. */
   leftAtMs: number | null;
   /** When its latest call was sent. */
@@ -93,6 +95,7 @@ export class WireWatch implements WireObserver {
       outcomeUnknown: false,
       undecidable: false,
       refused: false,
+      otherGoods: false,
       leftAtMs: null,
       lastLeftAtMs: null,
       authorization: null,
@@ -170,6 +173,7 @@ export class WireWatch implements WireObserver {
     if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled')
       seen.outcomeUnknown = true;
     if (end.kind === 'fault' && end.row === 'local_defect') seen.undecidable = true;
+    if (isOfOtherGoods(textOf(end))) seen.otherGoods = true;
     const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
     if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isAboutOtherOrder(end)) seen.undecidable = true;
   }
@@ -193,6 +197,8 @@ export class WireWatch implements WireObserver {
     if (seen !== undefined)
       Object.assign(seen, { lastMs: this.#nowMs(), undecidable: seen.undecidable || isAboutOtherOrder(end) });
     if (!isOrder(end) || isAboutOtherOrder(end)) return;
+    const goods = /"(?:variant|plan)":"[^"]+"/.exec(seen?.body ?? '')?.[0];
+    if (seen !== undefined && goods !== undefined && textOf(end).includes(goods)) seen.otherGoods = false;
     // A lookup of an eSIM order proves nothing about lookups of top-ups; one of a top-up proves both.
     const isTopup = seen?.path.endsWith('/topups') === true;
     const names = family === undefined ? ['gift_card'] : isTopup ? ['esim', 'esim_topup'] : ['esim'];
@@ -218,7 +224,7 @@ export class WireWatch implements WireObserver {
   /** The worker crashed. The outcome of its `open` calls is unknown, and it forgets what it had not recorded. */
   crashed(process: SimProcess, open: readonly string[]): void {
     for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
-    for (const subject of open) this.of(subject).outcomeUnknown = true;
+    for (const subject of open) Object.assign(this.of(subject), { outcomeUnknown: true, otherGoods: false });
     this.calls.died();
     for (const [scope, denied] of this.#denied) if (!denied.recorded) this.#denied.delete(scope);
     for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
@@ -264,10 +270,15 @@ function iccidOf(call: { path: string }): string | null {
   return /^\/esim\/esims\/([^/]+)\//.exec(call.path)?.[1] ?? null;
 }
 
+const textOf = (end: CallEnd): string => (end.kind === 'answer' ? Buffer.from(end.body).toString('utf8') : '');
+
+/** Whether an answer shows another product; the simulation marks such answers. */
+const isOfOtherGoods = (text: string): boolean => /"(?:variant|plan)":"not-/.test(text);
+
 /** Whether the answer is about another order; the simulation marks such answers. */
 function isAboutOtherOrder(end: CallEnd): boolean {
-  // The simulation also marks answers that show another product.
-  return end.kind === 'answer' && /"number":"X|"(?:variant|plan)":"not-/.test(Buffer.from(end.body).toString('utf8'));
+  const text = textOf(end);
+  return text.includes('"number":"X') || isOfOtherGoods(text);
 }
 
 function isOrder(end: CallEnd): boolean {

@@ -73,7 +73,55 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
 /** In the place of the lost outbox comes a copy of it that was made before, and the worker must notice that. */
 function withOlderCopy(random: SeededRandom, plan: RunPlan): RunPlan {
   const copyAtMs = random.int(0, plan.lostDiskAtMs ?? 0);
-  return { ...plan, copyAtMs, ownFiles: true, operatorActions: [] };
+  const older: RunPlan = { ...plan, copyAtMs, ownFiles: true, operatorActions: [] };
+  return random.chance(0.5) ? withUnknownInCopy(random, older) : older;
+}
+
+/**
+ * The copy has orders of unknown outcome. After it was made, their balance refuses them, and the other one pays; after the
+ * loss the first one could pay again.
+ */
+function withUnknownInCopy(random: SeededRandom, plan: RunPlan): RunPlan {
+  const copyAtMs = random.int(3000, 20_000);
+  const lostDiskAtMs = copyAtMs + random.int(200_000, 300_000);
+  const wanted = ['1', '2', '3', '4'].map((digit): OrderBatch => {
+    const rules: OrderRules = { fallback_currency: 'EUR' };
+    const line = { ...plainLine, orderId: `u${digit}`, variant: `unknown${digit}`, rules };
+    return { atMs: random.int(0, 3000), lines: [line], againAtMs: [] };
+  });
+  // The first of these orders proves that lookups work. The others are sent just before the loss: the copy does not know that.
+  const whole = ['w1', 'w2', 'w3', 'w4', 'w5'].map((orderId, index): OrderBatch => {
+    const line = { ...plainLine, orderId, variant: 'whole', currency: 'EUR' };
+    return { atMs: index === 0 ? 0 : lostDiskAtMs - 3000, lines: [line], againAtMs: [] };
+  });
+  const names = ['whole', 'unknown1', 'unknown2', 'unknown3', 'unknown4'];
+  return {
+    ...plan,
+    settings: {
+      ...plan.settings,
+      lookup: true,
+      maxUnknownOutcomes: 5,
+      concurrency: 4,
+      limits: { ...plan.settings.limits, requests: 12, orders: 4 },
+    },
+    readings: { ...plan.readings, lookup: true, lookupLagMs: 0 },
+    account: {
+      ...plan.account,
+      products: new Map([...plan.account.products, ...names.map((name) => [name, plainProduct] as const)]),
+      balances: { USD: 0, EUR: 1_000_000 },
+      depositAtMs: lostDiskAtMs - random.int(0, 5000),
+      denials: [],
+    },
+    batches: [...whole, ...wanted],
+    replacements: [],
+    crashes: [],
+    stops: [],
+    copyAtMs,
+    lostDiskAtMs,
+    faultProfile: 'unknown_outcomes',
+    faultShare: 0.9,
+    faultsOffMs: 60_000,
+  };
 }
 
 const rulesOfParts = [

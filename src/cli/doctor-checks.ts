@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { otherMount, requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
@@ -52,18 +53,24 @@ export async function finding(check: string, run: () => Found | Promise<Found>):
 /** Whether a database can be written there: a folder of this user on a local disk. */
 export function checkDataDir({ dataDir }: Config): Found {
   inspectDisk(dataDir);
-  const file = join(dataDir, `.order-sync-doctor-${process.pid}`);
-  try {
-    writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
-  } catch (cause) {
-    throw new OrderSyncError('FOLDER_UNUSABLE', `${dataDir} cannot be written`, {
-      hint: howToOpen(dataDir),
-      cause,
-    });
-  } finally {
-    rmSync(file, { force: true });
-  }
+  makeFolder(dataDir);
   return pass(`${dataDir} can be written and is on a local disk`);
+}
+
+/** Returns whether it was made; it can be written. Closed to other users: results hold codes that are as good as money. */
+export function makeFolder(path: string): boolean {
+  try {
+    const isNew = mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined;
+    const probe = join(path, `.order-sync-probe-${randomUUID()}`);
+    writeFileSync(probe, '', { flag: 'wx', mode: 0o600 });
+    rmSync(probe);
+    return isNew;
+  } catch (error) {
+    throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${path} cannot be made or written`, {
+      hint: howToOpen(path),
+      cause: error,
+    });
+  }
 }
 
 /** Whether the folders that a shop writes and reads are there. A demo makes them at its start. */

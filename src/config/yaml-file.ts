@@ -20,7 +20,10 @@ export function readYaml(name: string, text: string): YamlFile {
   };
   const issueAt = (offset: number, problem: string) => ({ place: at(offset), path: '', problem });
   if (document.errors.length > 0) {
-    const issues = document.errors.map(({ pos, message }) => issueAt(pos[0], `is not valid YAML: ${message}`));
+    // Of tabs, which may be in every line, and of what they cause, the first says enough.
+    const tab = document.errors.find(({ code }) => code === 'TAB_AS_INDENT');
+    const errors = tab === undefined ? document.errors : [tab];
+    const issues = errors.map(({ pos, message }) => issueAt(pos[0], `is not valid YAML: ${message}`));
     throw new ConfigInvalidError(name, issues);
   }
   const tree: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};

@@ -34,15 +34,7 @@ export class SkuFile {
     this.#clock = clock;
     this.#logger = logger;
     this.#checkedAtMs = clock.monoMs();
-    try {
-      this.#version = versionOf(path);
-      this.#map = load(path);
-    } catch (cause) {
-      throw new OrderSyncError('CONFIG_INVALID', `The SKU map ${path} cannot be used: ${messageOf(cause)}`, {
-        hint: 'correct the file that sku_map names; its form is shown in docs/storefronts.md',
-        cause,
-      });
-    }
+    ({ version: this.#version, map: this.#map } = readSkuFile(path));
   }
 
   /** Why the newest version of the file is not in use; null when it is. */
@@ -80,6 +72,21 @@ export class SkuFile {
     if (ageMs >= minAgeMs) return true;
     if (this.#pending?.version !== version) this.#pending = { version, sinceMs: nowMs };
     return nowMs - this.#pending.sinceMs >= minAgeMs;
+  }
+}
+
+/**
+ * Reads a SKU map as it is now.
+ * @throws OrderSyncError CONFIG_INVALID when the file cannot be used
+ */
+export function readSkuFile(path: string): { readonly version: string; readonly map: SkuMap } {
+  try {
+    return { version: versionOf(path), map: load(path) };
+  } catch (cause) {
+    throw new OrderSyncError('CONFIG_INVALID', `The SKU map ${path} cannot be used: ${messageOf(cause)}`, {
+      hint: 'correct the file that sku_map names; its form is shown in docs/storefronts.md',
+      cause,
+    });
   }
 }
 
@@ -168,7 +175,9 @@ function fromYaml(content: string): Content {
   const options = { stringKeys: true, uniqueKeys: false, lineCounter: lines, prettyErrors: false };
   const document = parseDocument(content, options);
   const lineAt = (offset: number): number => lines.linePos(offset).line;
-  const mistakes = document.errors.map(({ pos, message }) => wholeFile(lineAt(pos[0]), `is not YAML: ${message}`));
+  const tab = document.errors.find(({ code }) => code === 'TAB_AS_INDENT');
+  const errors = tab === undefined ? document.errors : [tab];
+  const mistakes = errors.map(({ pos, message }) => wholeFile(lineAt(pos[0]), `is not YAML: ${message}`));
   visit(document, {
     Map: (_, { items }) => {
       const seen = new Set<unknown>();

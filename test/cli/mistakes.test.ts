@@ -101,6 +101,16 @@ describe('a configuration with', () => {
     expect([code, stderr]).toEqual([3, expect.stringMatching(rule)]);
   });
 
+  it('tabs in many lines: one mistake, in the configuration and in a SKU map', async () => {
+    const tabs = `${text}intake:\n\twebhook: {}\n\tfolder:\n\t\tcurrency: USD\n`;
+    const { stderr } = await placeOf(tabs).run('check-config');
+    expect(stderr.match(/Tabs/g)).toHaveLength(1);
+    const place = placeOf(folder('sku_map: DIR/skus.yaml'));
+    writeFileSync(join(place.folder, 'skus.yaml'), 'skus:\n\tA: { variant: v }\n\tB:\n\t\tvariant: v\n');
+    const { code, stderr: ofMap } = await place.run('check-config');
+    expect([code, ofMap.match(/skus\.yaml:2.*Tabs/g)?.length, ofMap.match(/Tabs/g)?.length]).toEqual([3, 1, 1]);
+  });
+
   it('a slash at the end of the address is as good as without', async () => {
     expect((await placeOf(line('.com', '.com/')).run('check-config')).code).toBe(0);
   });
@@ -169,6 +179,9 @@ const files: readonly [string, string | Buffer, string, RegExp][] = [
     'missing_column',
     /lacks order_id.*intake\.folder\.columns/,
   ],
+  // The worker took the first part as a file; the writer then began another one with the same name.
+  ['the rest of a slow file', '7,v,1,USD\n8,v,1,USD\n', 'missing_column', /rest of a file.*until it is complete/],
+  ['a rest from within a row', 'USD\n8,v,1,USD\n', 'missing_column', /rest of a file.*until it is complete/],
   ['a short name', 'order_id,variant,qty,currency\n1,v,1,USD\n', 'unknown_column', /"qty".*did you mean quantity/],
   ['a mistyped name', 'order_id,varaint,currency\n1,v,USD\n', 'unknown_column', /did you mean variant/],
   ['pipes', 'order_id|variant|currency\n1|v|USD\n', 'missing_column', /add a first line "sep=\|"/],
@@ -197,12 +210,20 @@ const lines: readonly [string, string, string, RegExp][] = [
   ['an order id that became a date', `${head}\n12.Jan,v,1,USD\n`, 'id_mangled', /12\.Jan/],
   ['a currency in small letters', `${head}\n1,v,1,usd\n`, 'invalid_field', /currency.*usd/],
   ['two rows of one order without line_id', `${head}\n1,v,1,USD\n1,v,1,USD\n`, 'missing_field', /line_id/],
-  ['a total', `${head}\n1,v,1,USD\nTotal,,,\n`, 'missing_field', /type/],
+  ['a total', `${head}\n1,v,1,USD\nTotal,,37,\n`, 'missing_field', /type .*variant or plan or sku/],
   ['a sign that nobody sees', `${head}\n1\u200B,v,1,USD\n`, 'invalid_field', /order_id/],
   ['a space that does not break', `${head}\n1\u00A0,v,1,USD\n`, 'invalid_field', /order_id/],
   ['a SKU without its hyphen', 'order_id,sku\n1,STEAM20\n', 'unknown_sku', /did you mean STEAM-20\?/],
   ['a SKU in small letters', 'order_id,sku\n1,steam-20\n', 'unknown_sku', /did you mean STEAM-20\?/],
   ['a SKU with a space at its end', 'order_id,sku\n1,STEAM-20 \n', 'unknown_sku', /did you mean STEAM-20\? STEAM-20␣/],
+];
+
+/** The order that the shop gets a result for. */
+const orders: readonly [string, string, string | null][] = [
+  ['a total', `${head}\n1,v,1,USD\nTotal,,37,\n`, null],
+  ['a short total', `${head}\n1,v,1,USD\nTotal,\n`, null],
+  ['an order without its product', `${head}\n1,v,1,USD\nA-2,,1,USD\n`, 'A-2'],
+  ['an order in letters', `${head}\n1,v,1,USD\nfirst,v,0,USD\n`, 'first'],
 ];
 
 describe('an order file with', () => {
@@ -215,6 +236,11 @@ describe('an order file with', () => {
     const { error } = await readDocument(content, 'csv');
     expect(error?.documentCode).toBe(code);
     expect(`${error?.message} ${error?.hint}`).toMatch(words);
+  });
+
+  it.each(orders)('%s: the refused line is of this order', async (_what, content, orderId) => {
+    const { rejections } = await readDocument(content, 'csv');
+    expect(rejections.map((rejection) => rejection.orderId)).toEqual([orderId]);
   });
 
   it.each(lines)('%s: the line is refused, with its field and value', async (_what, content, code, words) => {

@@ -22,10 +22,10 @@ import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { shopFindings } from '../shop-checks.ts';
 import { loopbackAddress, sendCommand } from '../worker-client.ts';
+import { askHealth } from './health.ts';
 
 /** How long a slot of the request budget is waited for. */
 const slotsWithinMs = 30_000;
-const livezWithinMs = 2000;
 
 export function addDoctor(program: Command, context: CliContext): void {
   const command = program.command('doctor');
@@ -113,10 +113,8 @@ async function workerAddress({ dataDir }: Config): Promise<string | null> {
   const run = readRunFile(dataDir);
   if (run === null) return null;
   const address = loopbackAddress(run.admin_address);
-  try {
-    const answer = await fetch(`http://${address}/livez`, { signal: AbortSignal.timeout(livezWithinMs) });
-    return answer.ok ? address : null;
-  } catch {
-    return null;
-  }
+  return await askHealth(address, '/livez').then(
+    ({ healthy }) => (healthy ? address : null),
+    () => null,
+  );
 }

@@ -29,7 +29,7 @@ export function addHealth(program: Command, context: CliContext): void {
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
     const { config } = await configWithoutSecrets(options);
-    const { healthy, body } = await ask(addressOf(config), path).catch(async (error: unknown) => {
+    const { healthy, body } = await askHealth(addressOf(config), path).catch(async (error: unknown) => {
       await requireOwnDatabase(config);
       throw error;
     });
@@ -67,7 +67,7 @@ function detailsOf(name: string, { details = {} }: HealthBody): string {
   return known.length === 0 ? '' : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;
 }
 
-async function ask(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {
+export async function askHealth(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const answer = await fetch(`http://${address}${path}`, { signal, redirect: 'error' });

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { constants, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { ClockFollower } from '../../app/clock-follower.ts';
 import { noticeOlderCopy } from '../../app/older-copy.ts';
@@ -8,7 +7,6 @@ import { openOutbox } from '../../app/open-outbox.ts';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { ConfigInvalidError } from '../../config/config-issue.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { howToOpen } from '../../ops/files.ts';
 import { ContinuousClock } from '../../ops/system-clock.ts';
 import { upstreamOf } from '../../store/sqlite/inspect.ts';
 import { configFileOf, exampleFile } from '../../config/layers.ts';
@@ -16,7 +14,7 @@ import { checkSkuMaps, issueAt, refuseOtherUpstream } from '../checked-config.ts
 import { addConfigOptions, configFrom, type ConfigOptions, sourcesOf } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
-import { checkAddress, keyFindings } from '../doctor-checks.ts';
+import { checkAddress, keyFindings, makeFolder } from '../doctor-checks.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 const lookedUpFirst = 'orders that are here, and those that come in within 7 days, are looked up before they are sent';
@@ -96,20 +94,4 @@ function foldersOf(config: Config): string[] {
   const { inbox, work, archive, rejected } = config.intake.folder;
   const { progressFolder } = config.reference;
   return [...new Set([config.dataDir, inbox, work, archive, rejected, config.results.folder, progressFolder])];
-}
-
-/** Returns whether it was made; it can be written. Closed to other users: results hold codes that are as good as money. */
-function makeFolder(path: string): boolean {
-  try {
-    const isNew = mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined;
-    const probe = join(path, `.order-sync-probe-${randomUUID()}`);
-    writeFileSync(probe, '', { flag: 'wx', mode: 0o600 });
-    rmSync(probe);
-    return isNew;
-  } catch (error) {
-    throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${path} cannot be made or written`, {
-      hint: howToOpen(path),
-      cause: error,
-    });
-  }
 }

@@ -132,7 +132,7 @@ function addReorder(orders: Command, context: CliContext): void {
   addReason(command).action(
     async (reference: string, options: DecisionOptions & { confirm: string; remap?: boolean }) => {
       if (options.remap === true) {
-        // It reads SKU maps and logs: the other commands for orders need neither.
+        // It reads SKU maps: the other commands for orders need none.
         const { remap } = await import('./orders-remap.ts');
         return await remap(reference, options, context);
       }

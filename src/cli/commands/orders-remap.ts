@@ -3,11 +3,9 @@ import { takeFlaggedCommandSchema } from '../../core/operator/operator-command.t
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { orderedText } from '../../core/order/purchase.ts';
 import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/remapped-lines.ts';
-import { SkuFile } from '../../storefronts/sku-file.ts';
+import { readSkuFile } from '../../storefronts/sku-file.ts';
 import type { FlaggedSku, MappedLine } from '../../store/read/mapped-lines.ts';
-import type { SkuMap } from '../../core/order/sku.ts';
 import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
-import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
@@ -40,9 +38,7 @@ export async function remap(id: string, options: RemapOptions, context: CliConte
     });
   }
   const who = { actor: cliActor(), reason: options.reason };
-  const logger = loggerFor(config, context.stderr, 'silent');
-  const skusOf = (path: string): SkuMap => new SkuFile(path, context.clock, logger).current();
-  const planning = { config, who, context, skusOf };
+  const planning = { config, who, context };
   const { was, is, order } = line === null ? planFlag(flag, planning) : planLine(line, planning);
   if (options.confirm !== id) {
     const text = `${id} was: ${was}\n${' '.repeat(id.length)}  is: ${is}\nnothing was changed; order it with --confirm ${id}\n`;
@@ -56,26 +52,25 @@ interface Planning {
   readonly config: Config;
   readonly who: { readonly actor: string; readonly reason: string };
   readonly context: CliContext;
-  readonly skusOf: (path: string) => SkuMap;
 }
 
-function planLine(line: MappedLine, { config, who, context, skusOf }: Planning): Plan {
+function planLine(line: MappedLine, { config, who, context }: Planning): Plan {
   const { reference } = line;
   const map = mapOf(line, config);
-  const as = newRequestFor(line, map, skusOf(map.skuMap), context.clock.wallMs());
+  const as = newRequestFor(line, map, readSkuFile(map.skuMap).map, context.clock.wallMs());
   const command = { action: 'reorder', reference, confirm: reference, as, ...who } as const;
   const order = async () => (await sendCommand(config, command, 'entry', context)).newReference;
   return { was: orderedText(line, line.rules), is: orderedText(as, as.rules), order };
 }
 
-function planFlag(flag: FlaggedSku | null, { config, who, context, skusOf }: Planning): Plan {
+function planFlag(flag: FlaggedSku | null, { config, who, context }: Planning): Plan {
   const shop = config.intake.shops.find(({ source }) => source === flag?.source);
   if (flag === null || shop === undefined) {
     throw new OrderSyncError('REFUSED', `No shop with the source "${flag?.source}" is configured`, {
       hint: 'configure it again, or order the line with `order-sync submit`',
     });
   }
-  const line = lineForFlag(flag, shop, skusOf(shop.skuMap), context.clock.wallMs());
+  const line = lineForFlag(flag, shop, readSkuFile(shop.skuMap).map, context.clock.wallMs());
   const asked = { action: 'take_flagged', id: flag.id, line: { ...line, lineNumber: null }, ...who };
   const command = takeFlaggedCommandSchema.parse(asked);
   const order = async () => (await sendCommand(config, command, 'submitted', context)).lines[0]?.reference;

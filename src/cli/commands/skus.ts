@@ -2,12 +2,11 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { SkuMap } from '../../core/order/sku.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { SkuFile } from '../../storefronts/sku-file.ts';
+import { readSkuFile } from '../../storefronts/sku-file.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
 import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-item.ts';
 import { checkSku } from '../../wholesale/catalogue/check-sku.ts';
 import { addAnswerOptions, configFrom, readOutbox, type ConfigOptions } from '../config-options.ts';
-import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
@@ -43,7 +42,7 @@ export function addSkus(program: Command, context: CliContext): void {
     .option('--offline', 'only with the orders so far: no call to the API');
   addAnswerOptions(check).action(async (options: ConfigOptions & { offline?: boolean }) => {
     const { config } = await configFrom(options);
-    const shops = shopsOf(config, context);
+    const shops = shopsOf(config);
     const isRead = options.offline !== true;
     if (isRead) sayWhatTakesLong(context, options, 'the worker reads the catalogue, on the budget of its calls');
     const catalogue = isRead ? await readCatalogue(config, shops, context) : notRead;
@@ -57,9 +56,8 @@ const offline = 'the catalogue was not read (--offline)';
 const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offline, plansProblem: offline };
 
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
-function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
+function shopsOf(config: Config): CheckedShop[] {
   const { shops, folder } = config.intake;
-  const logger = loggerFor(config, stderr, 'silent');
   const ofFolder = { platform: 'folder', shop: folder.source, unmatched: null } as const;
   const { skuMap: mapOfFolder } = folder;
   const all = [...shops, ...(mapOfFolder === null ? [] : [{ ...folder, ...ofFolder, skuMap: mapOfFolder }])];
@@ -69,7 +67,7 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
   return all.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
     // The orders of a source that several shops share say nothing about the map of one of them.
     const isOwn = source !== null && all.filter((other) => other.source === source).length === 1;
-    const skus = new SkuFile(skuMap, clock, logger).current();
+    const { map: skus } = readSkuFile(skuMap);
     const sightings = isOwn ? sightingsOf(config, source) : [];
     return { platform, shop, currency, flagsUnmatched: unmatched === 'review', skus, sightings };
   });

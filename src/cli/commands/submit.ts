@@ -11,9 +11,8 @@ import { parseOrders } from '../../intake/orders/parse-orders.ts';
 import type { CheckedLine } from '../../intake/orders/check-line.ts';
 import { withSkuRules } from '../../intake/orders/sku-source.ts';
 import type { NewRejection } from '../../store/intake/rejections.ts';
-import { SkuFile } from '../../storefronts/sku-file.ts';
+import { readSkuFile } from '../../storefronts/sku-file.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { readInput } from '../input.ts';
@@ -61,10 +60,10 @@ async function readLines(
   file: string,
   format: OrderFormat,
   config: Config,
-  { clock, stderr }: CliContext,
+  { clock }: CliContext,
 ): Promise<readonly Line[]> {
   const { source, currency, limits, columns, allowMangledIds, skuMap } = config.intake.folder;
-  const skus = skuMap === null ? null : new SkuFile(skuMap, clock, loggerFor(config, stderr, 'silent')).current();
+  const skus = skuMap === null ? null : readSkuFile(skuMap).map;
   const options = { source, currency, limits, columns, allowMangledIds, skus };
   const lines: Line[] = [];
   const rejections: NewRejection[] = [];

@@ -22,12 +22,15 @@ const nextSteps: Readonly<Record<string, string>> = {
 /** The report to the sender about a file of which some lines were rejected. The same file gets the same report. */
 export function lineReport(file: FileRow, rejections: readonly Rejection[]): string {
   const shown = rejections.slice(0, reportedLines);
+  const { length } = rejections;
+  const others =
+    file.acceptedCount + file.knownCount === 0 ? 'Nothing of it will be bought.' : 'The other lines were accepted.';
   return render({
     file: file.name,
     file_id: file.id,
     code: 'lines_not_accepted',
-    message: `${rejections.length} lines of the file were rejected and will not be bought. The other lines were accepted.`,
-    lines_not_shown: rejections.length - shown.length,
+    message: `${length} ${length === 1 ? 'line of the file was' : 'lines of the file were'} rejected. ${others}`,
+    lines_not_shown: length - shown.length,
     next_step: 'Correct these lines and send them in a new file. Accepted lines may be sent again unchanged.',
     lines: shown.map((line) => ({
       line: line.lineNumber,

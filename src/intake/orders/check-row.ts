@@ -18,6 +18,7 @@ import {
   rejectionOf,
   shownValue,
 } from './check-line.ts';
+import { productColumns } from './csv-columns.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
 import type { CsvColumn, ParseOptions } from './settings.ts';
 
@@ -140,9 +141,12 @@ export class RowChecker {
     const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
     const mangled = this.#mangledIds(row).map(({ field }) => field);
     const idOf = (column: IdColumn) => (mangled.includes(row.header.nameOf([column])) ? '' : cellOf(row, column));
+    // The last row of a table may have its totals, with a word in the place of the id: that is no order.
+    const namesNothing = ([...productColumns, 'type'] as const).every((column) => cellOf(row, column) === undefined);
+    const isTotal = namesNothing && !/\d/.test(cellOf(row, 'order_id') ?? '');
     const read = {
       source: cellOf(row, 'source'),
-      orderId: idOf('order_id'),
+      orderId: isTotal ? '' : idOf('order_id'),
       lineId: idOf('line_id') ?? (isOneOfSeveral ? undefined : onlyLineId),
       product: cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid'),
     };

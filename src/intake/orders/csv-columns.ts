@@ -67,13 +67,14 @@ export function countKnownNames(names: readonly string[], rules: ColumnRules): n
 
 const columnLimit = 500;
 export const headerExample = 'The first line names the columns, for example: order_id,variant,currency';
+const restOfFile = '. If this is the rest of a file: send all, under a name that ends in .tmp until it is complete.';
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
 const nameIn = ({ columns }: ColumnRules, column: CsvColumn): string => columns[column] ?? column;
 
 /** A row names its product in one of these; an ICCID alone is enough for a cancel. */
-const productColumns: readonly CsvColumn[] = ['variant', 'plan', 'sku', 'iccid'];
+export const productColumns: readonly CsvColumn[] = ['variant', 'plan', 'sku', 'iccid'];
 
 /** Short names that people give a column; no rule about single letters finds these. */
 const abbreviations: Readonly<Record<string, CsvColumn>> = {
@@ -194,13 +195,14 @@ class FoundColumns {
     const filled = this.#names.filter((name) => name !== '');
     const withDigits = filled.filter((name) => /\d/.test(name));
     if (this.known.size === 0 && filled.length > 1 && withDigits.length * 2 >= filled.length) {
-      this.#add('missing_column', 'The first line looks like an order: the file has no header.', headerExample);
+      const message = 'The first line looks like an order: the file has no header.';
+      this.#add('missing_column', message, headerExample + restOfFile);
       return;
     }
     const isPiped = this.#names.length === 1 && this.#names[0]?.includes('|') === true;
     const whatToDo = isPiped
       ? 'The separator seems to be "|": add a first line "sep=|".'
-      : 'Add the column, or name it in the configuration under intake.folder.columns.';
+      : `Add the column, or name it in the configuration under intake.folder.columns${this.known.size > 0 ? '.' : restOfFile}`;
     this.#add('missing_column', `The header lacks ${missing.join(', ')}.`, whatToDo);
   }
 }

@@ -105,8 +105,4 @@ export function syntaxMessage(text: string, error: JsonSyntaxError): string {
   return `Line ${lineAt(text, error.offset)}, column ${column}: ${error.message}.`;
 }
 
-function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
-  return line;
-}
+const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;

@@ -57,6 +57,18 @@ describe('a CSV file of three columns in the inbox', () => {
     },
   );
 
+  it('is reported as refused in full where no line of it was accepted, and else with what is bought', async () => {
+    for (const [rows, said] of [
+      ['1,,USD', 'Nothing of it will be bought.'],
+      ['1,,USD\n2,steam-usd-20,USD', 'The other lines were accepted.'],
+    ]) {
+      const bench = await benchWith();
+      bench.drop('orders.csv', `order_id,variant,currency\n${rows}\n`);
+      await bench.intake.scanOnce();
+      expect(bench.report().message).toBe(`1 line of the file was rejected. ${said}`);
+    }
+  });
+
   it('takes a date for an id only where no other id is a number, and all ids where the configuration allows them', async () => {
     const rows = (...ids: string[]) => `order_id,variant,currency\n${ids.map((id) => `${id},v,USD\n`).join('')}`;
     const bench = await benchWith();

@@ -10,7 +10,7 @@ import { configKeys } from '../src/config/schema-tree.ts';
 import { folderPairs } from './imports.ts';
 
 /** New features raise the limit of `src` by what was agreed for them; all else must fit. */
-const limits = { 'lines of src': 46_600, 'words of docs': 35_000, 'config keys': 130, commands: 34, 'folder pairs': 0 };
+const limits = { 'lines of src': 46_580, 'words of docs': 35_000, 'config keys': 130, commands: 34, 'folder pairs': 0 };
 
 const root = resolve(import.meta.dirname, '..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');

@@ -350,6 +350,7 @@ function endedCallOf(
     entryId: entry.id,
     purpose,
     scopes: scopesOf(entry),
+    namesEsim: entry.iccid !== null,
     row: outcome.row,
     message: outcome.message,
     isAnswered: outcome.http !== null,

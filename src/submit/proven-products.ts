@@ -44,6 +44,10 @@ export class ProvenProducts implements ProductRecord {
     return this.#products.has(product);
   }
 
+  hasBought(family: string): boolean {
+    return this.#products.keys().some((it) => familyOfProduct(it) === family);
+  }
+
   /** Whether it was bought, and has not failed since. */
   isSound(product: string): boolean {
     return this.#products.has(product) && this.#products.get(product) !== 'failed';

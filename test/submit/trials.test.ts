@@ -98,6 +98,7 @@ describe('a product that was bought', () => {
     entryId: 1,
     purpose: 'submit',
     scopes,
+    namesEsim: false,
     row: 'accepted',
     message: '',
     isAnswered: true,

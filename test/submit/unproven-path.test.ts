@@ -31,3 +31,18 @@ it('a 404 is final only after the API has accepted a call of that path, also aft
   await worker.settled();
   expect(counts()).toEqual({ fulfilled: 2, review: 2, rejected: 1 });
 });
+
+it('mistyped ICCIDs pause no plan and no family that was bought', async () => {
+  worker = await startSubmission({ sandbox: { limits: { enabled: false } } });
+  const order = (plan: string) => ({ operation: 'esim_order' as const, variant: null, plan });
+  const plans = ['es-1gb-7d', 'es-5gb-30d'];
+  await worker.accept(plans.map(order));
+  await worker.settled();
+  const topup = (plan: string, iccid: string) => ({ ...esimPart, operation: 'esim_topup' as const, plan, iccid });
+  await worker.accept(
+    [0, 1, 2, 3, 4, 5].map((digit) => topup(plans[digit % 2] ?? '', nobodys.replace(/.$/, `${digit}`))),
+  );
+  await worker.settled();
+  expect(await worker.store.submission.pauses.all()).toEqual([]);
+  expect(counts()).toEqual({ fulfilled: 2, review: 6, rejected: 0 });
+});

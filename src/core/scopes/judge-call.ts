@@ -17,6 +17,8 @@ export interface EndedCall {
   readonly entryId: number;
   readonly purpose: 'submit' | 'lookup';
   readonly scopes: EntryScopes;
+  /** Whether it names an eSIM that the customer has: a top-up or a cancel. */
+  readonly namesEsim: boolean;
   readonly row: OutcomeRow;
   readonly message: string;
   /** Whether an HTTP answer came, from whomever. */
@@ -56,6 +58,8 @@ export interface JudgedPause {
 export interface ProductRecord {
   /** Whether an order of the product was ever accepted, as far as it is remembered. */
   wasBought(product: string): boolean;
+  /** The same of any product of a family. */
+  hasBought(family: string): boolean;
   /** Whether it was bought, and has not failed since. */
   isSound(product: string): boolean;
   /** Whether it is not sound, and several products like that failed in a row. */
@@ -71,7 +75,7 @@ export interface JudgeInput {
   readonly evidence: readonly Evidence[];
   /** The pauses of these scopes. */
   readonly pauses: readonly JudgedPause[];
-  readonly products: Pick<ProductRecord, 'wasBought' | 'acceptedSince' | 'boughtLately'>;
+  readonly products: Pick<ProductRecord, 'wasBought' | 'hasBought' | 'acceptedSince' | 'boughtLately'>;
   /** How often a scope was probed before its last pause ended; 0 where that was long ago. */
   readonly probesBefore: (scope: string) => number;
 }
@@ -134,7 +138,7 @@ export function judgeCall(input: JudgeInput): ScopeChanges {
     forget,
     remember,
     open: reason === null ? [] : opened(input, reason, remember),
-    postpone: pauses.filter((pause) => call.trialOf.includes(pause.scope) && !clears(pause) && hasFailed(call, pause)),
+    postpone: pauses.filter((it) => call.trialOf.includes(it.scope) && !clears(it) && hasFailed(input, it)),
     end,
   };
 }
@@ -146,8 +150,19 @@ const whyItEnds = ({ isAccepted, row }: EndedCall): string =>
  * Whether a trial has failed: it brought the same evidence again, or nobody knows yet what became of it. After anything
  * else, such as an order that is out of stock, nothing was bought and the next order is the trial.
  */
-function hasFailed(call: EndedCall, { scope, reason }: JudgedPause): boolean {
-  return scope === 'account' || evidenceOf(call) === reason || decisionTable[call.row].clean.verdict === 'unknown';
+function hasFailed(input: JudgeInput, { scope, reason }: JudgedPause): boolean {
+  const { call } = input;
+  if (scope === 'account' || decisionTable[call.row].clean.verdict === 'unknown') return true;
+  return evidenceOf(call) === reason && !isOnlyOfEsim(input, scope);
+}
+
+/**
+ * Whether a 404 says nothing against a scope: the eSIM that the order names may be unknown, and products of the scope were
+ * bought. Otherwise mistyped ICCIDs of some customers would pause the eSIMs of all.
+ */
+function isOnlyOfEsim({ call, products }: JudgeInput, scope: string): boolean {
+  if (call.row !== 'not_found_unexpected' || !call.namesEsim) return false;
+  return scope === call.scopes.family ? products.hasBought(scope) : products.wasBought(scope);
 }
 
 /** Whether the call was the trial of a scope that the API denied, and the API judged it. */
@@ -161,8 +176,10 @@ function isPassedTrial(call: EndedCall, pause: JudgedPause): boolean {
  * those that were bought lately, and an absence says nothing where another order was accepted since this one was sent. What
  * may be money for the wrong goods always counts.
  */
-function isSign({ call, products }: JudgeInput, reason: EvidenceReason, scope: string): boolean {
+function isSign(input: JudgeInput, reason: EvidenceReason, scope: string): boolean {
+  const { call, products } = input;
   const { product, family } = call.scopes;
+  if (isOnlyOfEsim(input, scope)) return false;
   if (product === null || (scope !== family && scope !== 'account') || neverLeftRows.has(call.row)) return true;
   if (reason === 'answer_mismatch' || reason === 'unreadable_success' || reason === 'unread_fields') return true;
   if (reason === 'order_absent' && products.acceptedSince(scope, call.sentMono)) return false;

@@ -27,6 +27,7 @@ function call({ product = 'variant:a', family = 'family:gift_card', ...changes }
     entryId: entries,
     purpose: 'submit',
     scopes: { product, family, balance: 'balance:USD' },
+    namesEsim: false,
     row: 'accepted',
     message: 'the message',
     isAnswered: true,
@@ -43,6 +44,7 @@ function call({ product = 'variant:a', family = 'family:gift_card', ...changes }
 /** Nothing is known about any product. */
 const unknownProducts: JudgeInput['products'] = {
   wasBought: () => false,
+  hasBought: () => false,
   acceptedSince: () => false,
   boughtLately: () => false,
 };
@@ -170,6 +172,39 @@ describe('what pauses which scope', () => {
 
   it('does not take a dear line or a success of another product for a success of this one', () => {
     expect(new Judged().run(empty, tooDear, b, empty)).toEqual(['variant:a']);
+  });
+});
+
+describe('a 404 for the eSIM that an order names', () => {
+  const missing = (product: string | null) =>
+    ({ row: 'not_found_unexpected', namesEsim: true, family: 'family:esim', product }) as const;
+  const five = ['plan:a', 'plan:b', null, 'plan:a', 'plan:a'].map(missing);
+
+  it('pauses product and family as others do, while nothing of them was bought', () => {
+    expect(new Judged().run(...five)).toEqual(['plan:a', 'family:esim']);
+  });
+
+  it('says nothing against what was bought', () => {
+    const hasBought = (family: string) => family === 'family:esim';
+    expect(new Judged({ hasBought }).run(...five)).toEqual(['plan:a']);
+    expect(new Judged({ hasBought, wasBought: (product) => product === 'plan:a' }).run(...five)).toEqual([]);
+  });
+
+  it('does not fail the trial of a family of which something was bought', () => {
+    const trial = call({ ...missing('plan:a'), trialOf: ['family:esim'] });
+    const pause = {
+      scope: 'family:esim',
+      reason: 'consecutive_rejections',
+      openedBy: 'worker',
+      probes: 1,
+      probeAtMs: 1,
+    };
+    const judged = (products: Partial<JudgeInput['products']>) => {
+      const input = { evidence: [], pauses: [pause], probesBefore: () => 0 };
+      return judgeCall({ ...input, call: trial, products: { ...unknownProducts, ...products } }).postpone;
+    };
+    expect(judged({})).toEqual([pause]);
+    expect(judged({ hasBought: () => true })).toEqual([]);
   });
 });
 

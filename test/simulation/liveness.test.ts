@@ -21,6 +21,41 @@ const giftCardOrder = {
   completeAtMs: 0,
 } as const;
 
+/** A liveness check whose clock is set by hand, and what the API sold. */
+class Watched {
+  nowMs = 0;
+  readonly liveness: Liveness;
+  readonly #api = new ApiLedger(new SeededRandom(1));
+  readonly #clock = (): number => this.nowMs;
+
+  constructor(plan: RunPlan) {
+    this.liveness = new Liveness(plan, this.#clock, new ClockJumps(this.#clock, 1000));
+    this.liveness.workerUp();
+  }
+
+  sell(product: string, atMs: number, reference = `${product} ${atMs}`): void {
+    this.#api.add({ ...giftCardOrder, product, reference, atMs });
+  }
+
+  /** An order of the healthy product comes at 2 h. What is said about it at 20 h. */
+  violations(boughtAtMs: number): readonly string[] {
+    this.nowMs = 2 * hourMs;
+    this.liveness.acknowledged(plainLine, 'the order');
+    this.sell('card', boughtAtMs, 'the order');
+    this.nowMs = 20 * hourMs;
+    const ignored = (): undefined => undefined;
+    const wire = new WireWatch({ nowMs: this.#clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
+    const found: string[] = [];
+    this.liveness.check(
+      this.#api,
+      wire,
+      (sentence) => found.push(sentence),
+      () => false,
+    );
+    return found.filter((sentence) => sentence.includes('the order'));
+  }
+}
+
 /** Products of one family of which each sells wrong goods from some time on, and an order of a healthy one. */
 interface Case {
   readonly wrongProducts: number;
@@ -43,30 +78,11 @@ function violationsOf({ wrongProducts, wrongAt, wereWell, isSound, boughtAt }: C
     account: { ...plainAccount, products: new Map(['card', ...wrong].map((name) => [name, plainProduct])) },
     troubles: { ...noTroubles, products: new Map(wrong.map((name) => [name, trouble])) },
   };
-  let nowMs = 0;
-  const clock = (): number => nowMs;
-  const ignored = (): undefined => undefined;
-  const liveness = new Liveness(plan, clock, new ClockJumps(clock, 1000));
-  const wire = new WireWatch({ nowMs: clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
-  const api = new ApiLedger(new SeededRandom(1));
-  const sell = (product: string, atMs: number, reference = `${product} ${atMs}`): void =>
-    void api.add({ ...giftCardOrder, product, reference, atMs });
-  liveness.workerUp();
-  if (isSound) sell('card', 1000);
-  if (wereWell) for (const product of wrong) sell(product, 1000);
-  for (const hours of wrongAt) for (const product of wrong) sell(product, hours * hourMs);
-  nowMs = 2 * hourMs;
-  liveness.acknowledged(plainLine, 'the order');
-  sell('card', boughtAt * hourMs, 'the order');
-  nowMs = 20 * hourMs;
-  const found: string[] = [];
-  liveness.check(
-    api,
-    wire,
-    (sentence) => found.push(sentence),
-    () => false,
-  );
-  return found;
+  const watched = new Watched(plan);
+  if (isSound) watched.sell('card', 1000);
+  if (wereWell) for (const product of wrong) watched.sell(product, 1000);
+  for (const hours of wrongAt) for (const product of wrong) watched.sell(product, hours * hourMs);
+  return watched.violations(boughtAt * hourMs);
 }
 
 const usual: Case = { wrongProducts: 5, wrongAt: [1.5], wereWell: false, isSound: false, boughtAt: 6 };
@@ -124,33 +140,14 @@ function violationsOfDear(dearCase: DearCase): readonly string[] {
           : [{ kind: 'hangs', family: 'gift_card', fromMs: 0, untilMs: lookupsHangUntil * hourMs }],
     },
   };
-  let nowMs = 0;
-  const clock = (): number => nowMs;
-  const ignored = (): undefined => undefined;
-  const liveness = new Liveness(plan, clock, new ClockJumps(clock, 1000));
-  const wire = new WireWatch({ nowMs: clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
-  const api = new ApiLedger(new SeededRandom(1));
-  const sell = (name: string, atMs: number, reference: string): void =>
-    void api.add({ ...giftCardOrder, product: name, reference, atMs });
-  liveness.workerUp();
-  if (isSound) sell('card', 1000, 'before');
-  if (wereBought) for (const name of dear) sell(name, 1000, `before ${name}`);
-  nowMs = hourMs;
-  for (const name of dear) {
-    for (const copy of [1, 2]) liveness.acknowledged({ ...plainLine, variant: name, currency }, `${name} ${copy}`);
-  }
-  nowMs = 2 * hourMs;
-  liveness.acknowledged(plainLine, 'the order');
-  sell('card', boughtAt * hourMs, 'the order');
-  nowMs = 20 * hourMs;
-  const found: string[] = [];
-  liveness.check(
-    api,
-    wire,
-    (sentence) => found.push(sentence),
-    () => false,
-  );
-  return found.filter((sentence) => sentence.includes('the order'));
+  const watched = new Watched(plan);
+  if (isSound) watched.sell('card', 1000);
+  if (wereBought) for (const name of dear) watched.sell(name, 1000);
+  watched.nowMs = hourMs;
+  for (const name of dear)
+    for (const copy of [1, 2])
+      watched.liveness.acknowledged({ ...plainLine, variant: name, currency }, `${name} ${copy}`);
+  return watched.violations(boughtAt * hourMs);
 }
 
 const usualDear: DearCase = {
@@ -207,38 +204,20 @@ function violationsOfUnknown(unknownCase: UnknownCase): readonly string[] {
     account: { ...plainAccount, products: new Map(['card', ...sick].map((name) => [name, plainProduct])) },
     troubles: { ...noTroubles, products: new Map(sick.map((name) => [name, trouble])) },
   };
-  let nowMs = 0;
-  const clock = (): number => nowMs;
-  const ignored = (): undefined => undefined;
-  const liveness = new Liveness(plan, clock, new ClockJumps(clock, 1000));
-  const wire = new WireWatch({ nowMs: clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
-  const api = new ApiLedger(new SeededRandom(1));
-  const sell = (product: string, atMs: number, reference: string): void =>
-    void api.add({ ...giftCardOrder, product, reference, atMs });
-  liveness.workerUp();
-  sell('card', 1000, 'before');
+  const watched = new Watched(plan);
+  const { liveness } = watched;
+  watched.sell('card', 1000);
   if (isDelivered) liveness.fulfilled('gift_card_order', 'card');
-  if (wereWell) for (const name of sick) sell(name, 1000, `before ${name}`);
-  nowMs = hourMs;
+  if (wereWell) for (const name of sick) watched.sell(name, 1000);
+  watched.nowMs = hourMs;
   for (const name of sick)
     for (const copy of [1, 2]) liveness.acknowledged({ ...plainLine, variant: name }, `${name} ${copy}`);
-  nowMs = 1.5 * hourMs;
+  watched.nowMs = 1.5 * hourMs;
   if (isRestarted) {
     liveness.workerDown();
     liveness.workerUp();
   }
-  nowMs = 2 * hourMs;
-  liveness.acknowledged(plainLine, 'the order');
-  sell('card', 6 * hourMs, 'the order');
-  nowMs = 20 * hourMs;
-  const found: string[] = [];
-  liveness.check(
-    api,
-    wire,
-    (sentence) => found.push(sentence),
-    () => false,
-  );
-  return found.filter((sentence) => sentence.includes('the order'));
+  return watched.violations(6 * hourMs);
 }
 
 const usualUnknown: UnknownCase = {

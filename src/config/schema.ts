@@ -63,7 +63,7 @@ export const configSchema = z.strictObject({
       .string()
       .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
       .default('os')
-      .describe('Begins every reference, to recognise it in the list of the supplier.'),
+      .describe('Begins every reference, to recognise it in the list of the supplier. `uuid`: each is a UUID.'),
     secret_file: folderPath(
       'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
     ),

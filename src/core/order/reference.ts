@@ -14,7 +14,7 @@ export interface ReferenceSubject {
 export interface ReferenceNamespace {
   /** Keeps the references of two installations apart that share an account. */
   readonly instance: string;
-  /** The beginning of every reference, by which a person recognises it in the supplier's list. */
+  /** The beginning of every reference, by which a person recognises it in the supplier's list; `uuid`: it is a UUID. */
   readonly prefix: string;
   /** At least 32 bytes, created once. In production it is kept outside the data volume. */
   readonly secret: Buffer;
@@ -65,9 +65,13 @@ export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSu
     subject.generation,
     subject.part,
   ]);
-  const digest = createHmac('sha256', keyOf(namespace.secret)).update(message).digest('binary');
-  return `${namespace.prefix}-${base32(digest, digestCharacters)}`;
+  const hmac = createHmac('sha256', keyOf(namespace.secret)).update(message);
+  if (namespace.prefix === 'uuid') return asUuid(hmac.digest('hex'));
+  return `${namespace.prefix}-${base32(hmac.digest('binary'), digestCharacters)}`;
 }
+
+/** 122 bits, as a UUID of version 4: APIs that check the version ask for this one. */
+const asUuid = (hex: string): string => hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-a$4-$5');
 
 /** Identifies the namespace without revealing its secret. Checked at the start: another secret gives other references. */
 export function namespaceFingerprint(namespace: ReferenceNamespace): string {

@@ -75,7 +75,9 @@ export function foreignReference(
 }
 
 /** Null where the digits of its currency are not known: a wrong amount would be worse than none. */
-function costIn(value: ExactJson, currency: string | null, { money_minor_digits: digits }: AnswerWire): string | null {
+function costIn(shown: ExactJson, currency: string | null, { money_minor_digits: digits }: AnswerWire): string | null {
+  // Some write the currency beside the amount: USD 18.90.
+  const value = typeof shown === 'string' && currency !== null ? shown.replace(currency, '') : shown;
   if (typeof digits === 'number') return amountIn(value, digits);
   const own = digits[currency ?? 'other'] ?? digits['other'];
   return own === undefined ? null : amountIn(value, own);

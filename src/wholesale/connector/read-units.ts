@@ -125,7 +125,8 @@ function esimUnit(element: ExactJson, wire: AnswerWire['esims']): Unit | null {
 
 /** The elements of a list. An element that has a list of its own counts as the elements of that one. */
 function elementsOf(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
-  const elements = isJsonList(value) ? value : [value];
+  // A code has no line break: a text with several lines is a list of codes.
+  const elements = isJsonList(value) ? value : typeof value === 'string' ? value.split(/[\r\n]+/) : [value];
   return elements.flatMap((element) => (isJsonObject(element) ? firstAt(element, lists, listIn) : null) ?? [element]);
 }
 

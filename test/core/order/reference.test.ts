@@ -33,6 +33,15 @@ describe('a reference', () => {
     );
   });
 
+  it('is a UUID of version 4 where the prefix is `uuid`', () => {
+    const uuids = { ...namespace, prefix: 'uuid' };
+    // Pinned, too.
+    expect(referenceFor(uuids, subject)).toBe('f6b893b7-306c-4dbe-ab03-5cacdc9a6788');
+    expect(referenceFor(uuids, { ...subject, part: 1 })).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+  });
+
   it('differs for every other purchase, also when the joined fields would be the same text', () => {
     const others: Partial<ReferenceSubject>[] = [
       { source: 'shop2' },

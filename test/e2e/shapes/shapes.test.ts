@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { DecisionPolicy } from '../../../src/core/decision/settlement.ts';
 import type { AcceptableLine } from '../../../src/core/order/order-request.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { Dispatcher } from '../../../src/submit/dispatcher.ts';
@@ -13,7 +14,7 @@ import { createWholesaleClient } from '../../../src/wholesale/client.ts';
 import { attemptDeps } from '../../support/attempt-deps.ts';
 import { line } from '../../support/outbox.ts';
 import { behaviours, ShapeServer, type Behaviour, type SoldOrder } from './shape-server.ts';
-import { otherShapes, wholeShapes, type Shape } from './shapes.ts';
+import { brokenShapes, needsPrice, wholeShapes, type Shape } from './shapes.ts';
 
 interface Row {
   readonly orderId: string;
@@ -22,19 +23,21 @@ interface Row {
   readonly orderNumber: string | null;
   readonly cost: string | null;
   readonly units: string | null;
-  readonly kept: string;
+  /** What a person reads about it. */
+  readonly told: string;
 }
 
-const rowsSql = `SELECT r.order_id AS orderId, e.state, e.reference, e.order_number AS orderNumber, e.cost, e.units
+const rowsSql = `SELECT r.order_id AS orderId, e.state, e.reference, e.order_number AS orderNumber, e.cost, e.units,
+    concat_ws('; ', e.review_reason, e.error_message) AS told
   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id`;
 
 /** The sending part of a worker, and an API of this shape. */
-async function world(shape: Shape) {
+async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
   const server = new ShapeServer(shape.switches);
   const baseUrl = await server.open();
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-shape-'));
   const path = join(folder, 'order-sync.db');
-  const namespace = { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) };
+  const namespace = { instance: 'test', prefix: shape.prefix, secret: Buffer.alloc(32, 7) };
   const store = openStore({ path, init: 'if-missing', namespace, upstream: 'sandbox', sinks: [] });
   const incarnationId = await store.beginIncarnation({ bootId: null, version: '0', nowMs: Date.now() });
   const client = createWholesaleClient({ baseUrl, wire: shape.wire, clock: { wallMs: Date.now } });
@@ -49,7 +52,14 @@ async function world(shape: Shape) {
       limits,
       gate: new BudgetGate(['main'], limits, clock),
       pauses: new Pauses({ store, clock, random, retryTimeScale, logger }),
-      policy: { ...deps.policy, retryTimeScale, settlementDelayMs: 300, placedDeadlineMs: 60_000, cancelTries: 3 },
+      policy: {
+        ...deps.policy,
+        retryTimeScale,
+        settlementDelayMs: 300,
+        placedDeadlineMs: 60_000,
+        cancelTries: 3,
+        ...policy,
+      },
     },
     { incarnationId, graceMs: 1000, concurrency: 8, maxUnknownOutcomes: 8 },
   );
@@ -118,8 +128,11 @@ function wrongOf(row: Row, shape: Shape, sold: readonly SoldOrder[]): readonly s
   if (order === undefined || own.length > 1) return [`${row.orderId} was sold ${own.length} times`];
   const units: Record<string, string>[] = JSON.parse(row.units ?? '[]');
   const wrong = order.units.filter(
-    ({ code, iccid, lpa }, index) =>
-      units[index]?.['code'] !== code || units[index]?.['iccid'] !== iccid || units[index]?.['lpa'] !== lpa,
+    ({ code, pin, iccid, lpa }, index) =>
+      units[index]?.['code'] !== code ||
+      ![pin, undefined].includes(units[index]?.['pin']) ||
+      units[index]?.['iccid'] !== iccid ||
+      units[index]?.['lpa'] !== lpa,
   );
   return [
     ...(wrong.length > 0 || units.length !== order.units.length ? [`the units of ${row.orderId}: ${row.units}`] : []),
@@ -157,11 +170,30 @@ describe('an API that the specification allows', () => {
     expect(leaked(kept(), server.orders)).toEqual([]);
   });
 
-  it.each(otherShapes)('that no mapping fits buys nothing wrong, and nothing twice: $name', async (shape) => {
-    const { server, order, rows } = await world(shape);
+  it('of the 40 of the review, 37 wholly', () => {
+    expect([wholeShapes.length, brokenShapes.length]).toEqual([37, 2]);
+  });
+
+  it('that needs what no mapping can say refuses everything, and its words are told', async () => {
+    const { server, order, rows } = await world(needsPrice);
     for (const behaviour of behaviours) await order(behaviour, 2);
-    await until(() => rows().every(({ state }) => !['pending', 'sending'].includes(state)), 8000);
-    expect(rows().flatMap((row) => (row.state === 'fulfilled' ? wrongOf(row, shape, server.orders) : []))).toEqual([]);
-    expect(new Set(server.orders.map(({ reference }) => reference)).size).toBe(server.orders.length);
+    // Refusals of all products pause a family: what it has not sent yet waits.
+    await until(() => rows().filter(({ state }) => state === 'rejected').length >= 8, 8000);
+    expect(rows().filter(({ state }) => !['rejected', 'pending', 'sending'].includes(state))).toEqual([]);
+    for (const { state, told } of rows()) if (state === 'rejected') expect(told).toBe('refused: invalid_request');
+    expect(server.orders).toEqual([]);
+  });
+
+  it.each(brokenShapes)('and one that breaks it leads to a review with its words: $name', async (shape) => {
+    const { server, order, rows } = await world(shape, { referenceExpiryMs: 2000 });
+    await order('ok', 2);
+    await until(() => rows().every(isWanted), 9000);
+    for (const behaviour of ['bad', 'none', 'poor'] as const) await order(behaviour, 2);
+    await until(() => rows().every(({ state }) => ['fulfilled', 'needs_review'].includes(state)), 20_000);
+    for (const row of rows()) {
+      if (behaviourIn(row) === 'ok') expect(wrongOf(row, shape, server.orders)).toEqual([]);
+      else expect([row.state, row.told]).toEqual(['needs_review', expect.stringMatching(/refused: [a-z_]+/i)]);
+    }
+    expect(server.orders).toHaveLength(2);
   });
 });

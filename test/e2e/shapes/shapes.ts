@@ -19,6 +19,8 @@ export interface Shape {
   /** What is read as the cost of an order. */
   readonly cost: (order: SoldOrder) => string;
   readonly product: (name: Behaviour, family: 'card' | 'sim') => string;
+  /** `reference.prefix` of the installation. */
+  readonly prefix: string;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
@@ -135,6 +137,7 @@ const shape = (
     currency: 'USD',
     cost: ({ quantity }) => (base === 'A' ? '18.90' : (18.9 * quantity).toFixed(2)),
     product: (behaviour, family) => `${family}-${behaviour}`,
+    prefix: 'os',
     ...more,
   };
 };
@@ -165,6 +168,11 @@ const numbers: Readonly<Record<string, Behaviour>> = Object.fromEntries(
 const numberOf = (name: Behaviour): string => Object.entries(numbers).find(([, one]) => one === name)?.[0] ?? '';
 const withoutUnits = ({ items: _items, sim: _sim, ...order }: Json): Json => order;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const withoutLookups = `
+lookup:
+  gift_card: { path: off, accepted: { path: "/orders?reference={reference}" } }
+  esim: { path: off, accepted: { path: "/esim/orders?reference={reference}" } }`;
 
 /** The API answers these wholly: each order is delivered, refused or waits as it should. */
 export const wholeShapes: readonly Shape[] = [
@@ -428,19 +436,23 @@ esim_order: { body: { reference: "{reference}", bundle: "{plan}", quantity: "{qu
     codes('lists: ["codes[]"]'),
     cardsAs((units) => ({ codes: Object.fromEntries(units.map((unit, index) => [String(index + 1), unit])) })),
   ),
-];
-
-/** What no mapping can say, or what breaks the specification: nothing wrong is delivered, and nothing bought twice. */
-export const otherShapes: readonly Shape[] = [
-  // An empty list proves nothing, so no refusal is confirmed.
-  shape('B', 'listempty', '', {
+  // An empty list proves nothing, and the same reference again is as good as a lookup.
+  shape('B', 'listempty', withoutLookups, {
     read: (call, find) => switchesB.read(call, find) ?? { http: 200, body: { data: [] } },
   }),
+  shape(
+    'A',
+    'moneytext',
+    '',
+    wrapped((order) => ({ ...order, total: 'USD 18.9' })),
+    { cost: () => '18.9' },
+  ),
   shape(
     'A',
     'uuidref',
     '',
     inOrder(({ body }) => (uuid.test(text(body['reference'])) ? askedOfA(body) : null)),
+    { prefix: 'uuid' },
   ),
   shape(
     'A',
@@ -448,12 +460,18 @@ export const otherShapes: readonly Shape[] = [
     '',
     cardsAs((units) => ({ codes: units.map(({ code }) => code).join('\n') })),
   ),
-  shape(
-    'A',
-    'maxprice',
-    '',
-    inOrder(({ body }) => (typeof body['unit_price'] === 'string' ? askedOfA(body) : null)),
-  ),
-  shape('B', 'flaterr', '', { refuse: (_http, code) => ({ code, message: `refused: ${code}` }) }),
-  shape('B', 'upcodes', '', { refuse: (_http, code) => errorBody(0, code.toUpperCase()) }),
+];
+
+/** No mapping can say a price. */
+export const needsPrice = shape(
+  'A',
+  'maxprice',
+  '',
+  inOrder(({ body }) => (typeof body['unit_price'] === 'string' ? askedOfA(body) : null)),
+);
+
+/** These answer errors in another form than the specification, also to lookups: a mapping switches those off. */
+export const brokenShapes: readonly Shape[] = [
+  shape('B', 'flaterr', withoutLookups, { refuse: (_http, code) => ({ code, message: `refused: ${code}` }) }),
+  shape('B', 'upcodes', withoutLookups, { refuse: (_http, code) => errorBody(0, code.toUpperCase()) }),
 ];

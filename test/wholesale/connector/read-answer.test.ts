@@ -74,6 +74,8 @@ describe('an order is found', () => {
     });
     expect(read('{"total":1e3}').cost).toBeNull();
     expect(read('{"total":"$9.50"}').cost).toBeNull();
+    expect(read('{"total":"USD 9.50","currency":"USD"}').cost).toBe('9.50');
+    expect(read('{"total":"EUR 9.50","currency":"USD"}').cost).toBeNull();
   });
 
   it('with amounts in minor units when the mapping says so', () => {
@@ -138,6 +140,7 @@ describe('delivered codes', () => {
       [{ code: 'A', status: 'DELIVERED' }],
     ],
     ['one text in the place of the list', '{"codes":"A"}', [{ code: 'A' }]],
+    ['the lines of one text', '{"codes":"A\\r\\nB\\n"}', [{ code: 'A' }, { code: 'B' }]],
   ])('are read from %s', (_what, text, units) => {
     expect(codes(text)).toEqual(units);
   });

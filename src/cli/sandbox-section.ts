@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { sandboxConfigSchema, type SandboxConfig } from '../sandbox/settings/config.ts';
 
-/** The keys that the command line reads itself; the rest belongs to the sandbox. */
-const placeSchema = z.strictObject({
+/** The command line reads the first three keys itself; the rest belongs to the sandbox. */
+const sectionSchema = sandboxConfigSchema.extend({
   listen: z.string().default('127.0.0.1:8090'),
   database: z.string().min(1).optional(),
   seed: z.int().min(0).default(1),
@@ -20,31 +20,13 @@ export interface SandboxSection {
 
 /** Reads the `sandbox` section of a configuration. Throws CONFIG_INVALID with every mistake in it. */
 export function readSandboxSection(section: unknown, dataDir: string): SandboxSection {
-  const { place, rest } = splitSection(section ?? {});
-  const where = placeSchema.safeParse(place);
-  const config = sandboxConfigSchema.safeParse(rest);
-  if (!where.success || !config.success) {
-    throw invalid([...(where.error?.issues ?? []), ...(config.error?.issues ?? [])]);
+  const { data, error } = sectionSchema.safeParse(section ?? {});
+  if (error !== undefined) {
+    const mistakes = error.issues.map((issue) => `  ${['sandbox', ...issue.path].join('.')}: ${issue.message}`);
+    throw new OrderSyncError('CONFIG_INVALID', ['The sandbox section has mistakes:', ...mistakes].join('\n'), {
+      hint: 'every key is described in docs/sandbox.md',
+    });
   }
-  const { listen, database, seed } = where.data;
-  return { listen, seed, database: database ?? join(dataDir, 'sandbox.db'), config: config.data };
-}
-
-const isOurs = ([key]: [string, unknown]): boolean => Object.hasOwn(placeSchema.shape, key);
-
-/** Both parts are checked, so that the mistakes of both are reported together. */
-function splitSection(section: unknown): { place: unknown; rest: unknown } {
-  if (typeof section !== 'object' || section === null || Array.isArray(section)) return { place: section, rest: {} };
-  const entries = Object.entries(section);
-  return {
-    place: Object.fromEntries(entries.filter(isOurs)),
-    rest: Object.fromEntries(entries.filter((entry) => !isOurs(entry))),
-  };
-}
-
-function invalid(issues: readonly z.core.$ZodIssue[]): OrderSyncError {
-  const mistakes = issues.map((issue) => `  ${['sandbox', ...issue.path].join('.')}: ${issue.message}`);
-  return new OrderSyncError('CONFIG_INVALID', ['The sandbox section has mistakes:', ...mistakes].join('\n'), {
-    hint: 'every key is described in docs/sandbox.md',
-  });
+  const { listen, database = join(dataDir, 'sandbox.db'), seed, ...config } = data;
+  return { listen, database, seed, config };
 }

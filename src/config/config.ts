@@ -1,6 +1,9 @@
+import type { z } from 'zod';
 import type { CamelKeys } from '../core/settings/schema-values.ts';
+import type { ConfigIssue } from './config-issue.ts';
 import type { Origin } from './layers.ts';
 import type { Readings, ResolvedDocument, toConfig } from './resolve.ts';
+import type { ConfigPath } from './section-check.ts';
 
 /** The whole configuration: every path absolute, every secret read, every default filled in. It never changes. */
 export type Config = CamelKeys<ReturnType<typeof toConfig>>;
@@ -16,6 +19,8 @@ export interface LoadedConfig {
   readonly values: readonly ConfigValue[];
   /** Dotted path to a digest of its value, also of secrets: a comparison finds changes without showing values. */
   readonly digests: ReadonlyMap<string, string>;
+  /** What is wrong with the section at this path, which another module reads by its schema. */
+  readonly issuesIn: (at: ConfigPath, error: z.ZodError, schema: z.ZodType) => readonly ConfigIssue[];
 }
 
 /** One value with its source, for `check-config --explain`. Secrets are masked. */

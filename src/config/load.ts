@@ -9,6 +9,7 @@ import { type ConfigSources, readLayers } from './layers.ts';
 import { toConfig, withDerivedDefaults } from './resolve.ts';
 import { checkAlerts, checkResults } from './results-section.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
+import { schemaTreeOf } from './schema-tree.ts';
 import { checkTrial, configSchema } from './schema.ts';
 import { readSecrets, warnOfReadableFiles } from './secrets.ts';
 import { SectionCheck } from './section-check.ts';
@@ -51,6 +52,8 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     warnings: [...layers.warnings, ...check.warnings, ...readable, ...warnOfNoPages(config.admin)],
     values: explainValues(document, origins),
     digests: digestValues(document, secrets),
+    issuesIn: (at, error, schema) =>
+      explainSchemaIssues(error, tree, origins, { at, schema: schemaTreeOf(schema) }).toSorted(byPlace),
   };
 }
 

@@ -13,6 +13,7 @@ export interface SchemaNode {
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
   readonly required?: readonly string[];
   /** The names that a map with listed keys may have. */
   readonly propertyNames?: { readonly enum?: readonly string[] };
@@ -21,24 +22,28 @@ export interface SchemaNode {
   readonly reload?: 'live' | 'restart';
 }
 
-const jsonSchema: unknown = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
-
-/** zod writes such a tree for a schema without unions, with our marks `secret` and `reload` in it. */
+/** zod writes such a tree, with our marks `secret` and `reload` in it. */
 function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === 'object' && value !== null && 'properties' in value;
 }
-assert(isSchemaNode(jsonSchema), 'the configuration schema is a map of keys');
 
-export const schemaTree: SchemaNode = jsonSchema;
+export function schemaTreeOf(schema: z.ZodType): SchemaNode {
+  const tree: unknown = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  assert(isSchemaNode(tree), 'the schema is a map of keys');
+  return tree;
+}
 
-/** The node at a path; undefined when the schema has no such key. */
-export function schemaNodeAt(path: ConfigPath): SchemaNode | undefined {
-  let node: SchemaNode | undefined = schemaTree;
+export const schemaTree: SchemaNode = schemaTreeOf(configSchema);
+
+/** The node at a path; undefined when the schema has no such key. Of a choice, the one that is a map. */
+export function schemaNodeAt(path: ConfigPath, tree: SchemaNode = schemaTree): SchemaNode | undefined {
+  let node: SchemaNode | undefined = tree;
   for (const segment of path) {
     if (node === undefined) return undefined;
     if (typeof segment === 'number') node = node.items;
     else if (node.properties !== undefined) node = node.properties[segment];
     else node = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
+    node = node?.anyOf?.find(({ properties }) => properties !== undefined) ?? node;
   }
   return node;
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -104,18 +104,43 @@ describe('a mapping that cannot match', () => {
   it.each([
     ['wholesale.wire.answer.codes.lists=[products.0.keys]', 'must not have a position in a list'],
     ['wholesale.wire.answer.codes.code=["items[].pin"]', 'must not go through a list'],
-    ['wholesale.wire.headers.Host=x', 'headers.Host'],
+    ['wholesale.wire.headers.Host=x', 'headers.Host must be a header that the worker does not set itself'],
+    ['wholesale.wire.headers.Note=x {reference}', 'must be a constant, or {reference} alone'],
     [
       'wholesale.wire.gift_card_order.body={reference: "{reference}", quantity: "{quantity}", sku: "{variantt}"}',
       'must be one of {variant}, {reference}',
     ],
     [
+      'wholesale.wire.gift_card_order.body={reference: "{reference}", quantity: "{quantity}", variant: "off"}',
+      'must have {variant} once',
+    ],
+    [
       'wholesale.wire.gift_card_order.body={reference: "{reference}", quantity: "{quantity}", note: "x {variant}"}',
       'has a placeholder in a longer text',
     ],
+    ['wholesale.wire.lookup.gift_card=/orders/{key}', 'must be `off`, or a map such as { path: "/orders/{key}" }'],
+    ['wholesale.wire.lookup.gift_card={pathh: /orders/1}', 'pathh is no key of this version; did you mean "path"?'],
+    ['wholesale.wire.lookup.gift_card={path: /orders/1}', 'must name the order, with {key} in path or body'],
+    ['wholesale.wire.answer.money_minor_digits={usd: 2}', 'must be a currency or `other`'],
+    ['wholesale.wire.answer.codes.code=[security, pin]', 'must not have "pin" in `code` and in `pin`'],
+    ['wholesale.wire.answer.reference=[id]', 'must not have "id" in `number` and in `reference`'],
+    ['wholesale.wire.answer.status_words.done=[Processing]', 'must not have "Processing" in `done` and in `pending`'],
   ])('is refused, and says why: %s', async (flag, message) => {
     const { code, stderr } = await installation().run('check-config', '--set', flag);
     expect(code).toBe(3);
     expect(stderr).toContain(message);
+  });
+
+  it('is refused at its line, with what was meant', async () => {
+    const wire = '  wire:\n    anser: {}\n    answer:\n      codes:\n        code: pin\n        list: [x]\n';
+    const { folder, run } = installation((own) => `${sandboxConfig(own)}\n`.replace(/^wholesale:\n/m, `$&${wire}`));
+    const { code, stderr } = await run('check-config');
+    expect(code).toBe(3);
+    const first = readFileSync(join(folder, 'order-sync.yaml'), 'utf8').split('\n').indexOf('    anser: {}') + 1;
+    expect(stderr.match(/order-sync\.yaml:\d+:\d+ .*/g)).toEqual([
+      `order-sync.yaml:${first}:5 wholesale.wire.anser is no key of this version; did you mean "answer"?`,
+      `order-sync.yaml:${first + 3}:15 wholesale.wire.answer.codes.code must be a list, got "pin" (string)`,
+      `order-sync.yaml:${first + 4}:9 wholesale.wire.answer.codes.list is no key of this version; did you mean "lists"?`,
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { Buffer } from 'node:buffer';
 import { readWire } from '../../wholesale/connector/wire.ts';
-import { addAnswerOptions, configFrom, type ConfigOptions, withReader } from '../config-options.ts';
+import { addAnswerOptions, type ConfigOptions, withReader } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -15,8 +15,8 @@ import { renderTable } from '../table.ts';
 export function addWire(program: Command, context: CliContext): void {
   const command = program.command('wire');
   addWireTest(command, context);
-  addAnswerOptions(command).action(async (options: ConfigOptions) => {
-    const wire = readWire((await configFrom(options)).config.wholesale.wire);
+  addAnswerOptions(command).action((options: ConfigOptions) => {
+    const wire = readWire(checkedConfigFrom(options).config.wholesale.wire);
     // As a section of the config file, to copy and change there.
     writeAnswer(context, options, wire, stringify({ wholesale: { wire } }, { lineWidth: 120 }));
   });

@@ -19,6 +19,19 @@ const unitFields = z.enum([
 /** A unit without one of these does not count as delivered. */
 const required = z.array(unitFields);
 
+/** Refuses a name that is in two of these lists: it would be read as two things, or as the one that is asked for first. */
+const readsOnce =
+  <T>(listsOf: (section: T) => Readonly<Record<string, readonly string[]>>) =>
+  (section: T, context: z.core.$RefinementCtx): void => {
+    const all = Object.entries(listsOf(section)).flatMap(([list, names]) => names.map((name) => ({ list, name })));
+    for (const { list, name } of all) {
+      const other = all.find((one) => one.list > list && one.name.toLowerCase() === name.toLowerCase());
+      if (other === undefined) continue;
+      const message = `must not have "${name}" in \`${list}\` and in \`${other.list}\`: a list replaces its default, so write both`;
+      context.addIssue({ code: 'custom', message });
+    }
+  };
+
 /** Lists of what was ordered: their elements are no units, but each may have a list of units. */
 const positions = candidates('items lines order_items line_items positions');
 /** Fields of a unit that its owner does not need; any other field that is not read is reported. */
@@ -29,22 +42,24 @@ const ignored = words(
     'topped_up is_installed data days validity',
 );
 
-const codes = z.strictObject({
-  lists: lists('codes keys cards vouchers units'),
-  positions,
-  /** A serial number is no code: it cannot be redeemed. */
-  code: candidates('code key card_number cardNumber epin'),
-  pin: candidates('pin pin_code pinCode'),
-  serial: candidates('serial serial_number serialNumber'),
-  url: candidates('url link redemption_url redemptionUrl claim_url'),
-  expires_at: candidates('expires_at expiresAt expiration_date expirationDate'),
-  type: candidates('type codeType code_type'),
-  status: candidates('status state'),
-  /** Types of a code that is announced but not delivered yet. */
-  undelivered_types: words('pre_order preorder pending'),
-  required: required.default([]),
-  ignored,
-});
+const codes = z
+  .strictObject({
+    lists: lists('codes keys cards vouchers units'),
+    positions,
+    /** A serial number is no code: it cannot be redeemed. */
+    code: candidates('code key card_number cardNumber epin'),
+    pin: candidates('pin pin_code pinCode'),
+    serial: candidates('serial serial_number serialNumber'),
+    url: candidates('url link redemption_url redemptionUrl claim_url'),
+    expires_at: candidates('expires_at expiresAt expiration_date expirationDate'),
+    type: candidates('type codeType code_type'),
+    status: candidates('status state'),
+    /** Types of a code that is announced but not delivered yet. */
+    undelivered_types: words('pre_order preorder pending'),
+    required: required.default([]),
+    ignored,
+  })
+  .superRefine(readsOnce(({ code, pin }) => ({ code, pin })));
 
 const esims = z.strictObject({
   lists: lists('esims sims profiles'),
@@ -70,34 +85,40 @@ const esims = z.strictObject({
 
 const minorDigits = z.int().min(0).max(12);
 
-const statusWords = z.strictObject({
-  /** The only word that the specification gives (Spec 3). */
-  refunded: words('refunded'),
-  failed: words('failed cancelled canceled rejected error'),
-  done: words('completed complete delivered done fulfilled successful success issued active ready'),
-  pending: words('pending processing in_progress queued accepted authorized created paid pending_details'),
-});
+const statusWords = z
+  .strictObject({
+    /** The only word that the specification gives (Spec 3). */
+    refunded: words('refunded'),
+    failed: words('failed cancelled canceled rejected error'),
+    done: words('completed complete delivered done fulfilled successful success issued active ready'),
+    pending: words('pending processing in_progress queued accepted authorized created paid pending_details'),
+  })
+  .superRefine(readsOnce((classes) => classes));
 
 /** Where a success answer keeps its values (Spec 4: response payloads are not shown). */
-export const answerWire = z.strictObject({
-  /** Where the order itself may be; `$` is the whole answer. */
-  envelopes: candidates('$ data order data.order result result.order'),
-  number: candidates('number order_number orderNumber order_no orderNo order_id orderId id'),
-  reference: candidates('reference client_reference external_id'),
-  status: candidates('status state'),
-  cost: candidates('total cost amount price charged total.amount cost.amount price.amount'),
-  currency: candidates('currency balance currency_code total.currency cost.currency price.currency'),
-  /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250; or by currency. */
-  money_minor_digits: z
-    .union([
-      minorDigits,
-      z.record(z.string().regex(/^([A-Z]{3}|other)$/, 'must be a currency or `other`'), minorDigits),
-    ])
-    .default(0),
-  status_words: statusWords.prefault({}),
-  codes: codes.prefault({}),
-  esims: esims.prefault({}),
-});
+export const answerWire = z
+  .strictObject({
+    /** Where the order itself may be; `$` is the whole answer. */
+    envelopes: candidates('$ data order data.order result result.order'),
+    number: candidates('number order_number orderNumber order_no orderNo order_id orderId id'),
+    reference: candidates('reference client_reference external_id'),
+    status: candidates('status state'),
+    cost: candidates('total cost amount price charged total.amount cost.amount price.amount'),
+    currency: candidates('currency balance currency_code total.currency cost.currency price.currency'),
+    /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250; or by currency. */
+    money_minor_digits: z
+      .union(
+        [minorDigits, z.record(z.string().regex(/^([A-Z]{3}|other)$/, 'must be a currency or `other`'), minorDigits)],
+        'must be a number of digits, or a map such as { USD: 2, JPY: 0 }',
+      )
+      .default(0),
+    status_words: statusWords.prefault({}),
+    codes: codes.prefault({}),
+    esims: esims.prefault({}),
+  })
+  .superRefine(
+    readsOnce(({ number, reference, status, cost, currency }) => ({ number, reference, status, cost, currency })),
+  );
 export type AnswerWire = z.output<typeof answerWire>;
 
 /** The mapping of an answer to this operation; of null, an order of another one. */

@@ -66,18 +66,21 @@ const readBy = (placeholders: readonly string[]) =>
 /** How an order is read back; `off` where the API has no such call. */
 export const orderLookup = (path: string) =>
   z
-    .union([
-      z.literal('off'),
-      z
-        .strictObject({
-          ...readCall(['key']),
-          path: z.union([z.literal('off'), pathTemplate('key')]),
-          /** How an accepted order is read for its units, if not as above: by its number, or at another path. */
-          accepted: z.union([z.literal('off'), readBy(['number', 'reference'])]).default('off'),
-        })
-        .refine(
-          (call) => call.path === 'off' || namesOne(['key'])(call),
-          'must name the order, with {key} in path or body',
-        ),
-    ])
+    .union(
+      [
+        z.literal('off'),
+        z
+          .strictObject({
+            ...readCall(['key']),
+            path: z.union([z.literal('off'), pathTemplate('key')]),
+            /** How an accepted order is read for its units, if not as above: by its number, or at another path. */
+            accepted: z.union([z.literal('off'), readBy(['number', 'reference'])]).default('off'),
+          })
+          .refine(
+            (call) => call.path === 'off' || namesOne(['key'])(call),
+            'must name the order, with {key} in path or body',
+          ),
+      ],
+      'must be `off`, or a map such as { path: "/orders/{key}" }',
+    )
     .default({ method: 'GET', path, accepted: 'off' });

@@ -9,6 +9,11 @@ import { createHash } from 'node:crypto';
 const headerName =
   /^(?!(authorization|proxy-.*|host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|cookie|accept-encoding|cache-control|pragma)$)[a-z][a-z0-9-]{0,63}$/i;
 
+const headerValue = z
+  .string()
+  .regex(/^[!-~]([ -~]{0,254}[!-~])?$/, 'must be one line of ASCII')
+  .regex(/^(\{reference\}|[^{}]*)$/, 'must be a constant, or {reference} alone');
+
 /** The fields of a found order that are compared with the purchase. */
 const comparedFields = ['product', 'quantity', 'days', 'currency', 'iccid'] as const;
 export type ComparedField = (typeof comparedFields)[number];
@@ -36,7 +41,7 @@ export const wireSchema = z.strictObject({
   balances: z.record(z.string().regex(/^[A-Z]{3}$/, 'must be a currency'), z.string().min(1).max(128)).default({}),
   /** Further headers of every call: constants, and `{reference}` for a call that has one. */
   headers: z
-    .record(z.string().regex(headerName), z.string().regex(/^[!-~]([ -~]{0,254}[!-~])?$/, 'must be one line of ASCII'))
+    .record(z.string().regex(headerName, 'must be a header that the worker does not set itself'), headerValue)
     .default({}),
   lookup: lookup.prefault({}),
   answer: answerWire.prefault({}),

@@ -180,7 +180,8 @@ describe('an API that the specification allows', () => {
     // Refusals of all products pause a family: what it has not sent yet waits.
     await until(() => rows().filter(({ state }) => state === 'rejected').length >= 8, 8000);
     expect(rows().filter(({ state }) => !['rejected', 'pending', 'sending'].includes(state))).toEqual([]);
-    for (const { state, told } of rows()) if (state === 'rejected') expect(told).toBe('refused: invalid_request');
+    const refused = rows().filter(({ state }) => state === 'rejected');
+    expect(new Set(refused.map(({ told }) => told))).toEqual(new Set(['refused: invalid_request']));
     expect(server.orders).toEqual([]);
   });
 
@@ -190,10 +191,10 @@ describe('an API that the specification allows', () => {
     await until(() => rows().every(isWanted), 9000);
     for (const behaviour of ['bad', 'none', 'poor'] as const) await order(behaviour, 2);
     await until(() => rows().every(({ state }) => ['fulfilled', 'needs_review'].includes(state)), 20_000);
-    for (const row of rows()) {
-      if (behaviourIn(row) === 'ok') expect(wrongOf(row, shape, server.orders)).toEqual([]);
-      else expect([row.state, row.told]).toEqual(['needs_review', expect.stringMatching(/refused: [a-z_]+/i)]);
-    }
+    expect(rows().flatMap((row) => wrongOf(row, shape, server.orders))).toEqual([]);
+    const refused = rows().filter((row) => behaviourIn(row) !== 'ok');
+    expect(refused.map(({ state }) => state)).toEqual(refused.map(() => 'needs_review'));
+    expect(refused.filter(({ told }) => !/refused: [a-z_]+/i.test(told))).toEqual([]);
     expect(server.orders).toHaveLength(2);
   });
 });

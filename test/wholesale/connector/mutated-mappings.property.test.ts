@@ -16,6 +16,9 @@ type Json = Record<string, unknown>;
 /** An API, the mapping that fits it, and what it sells. */
 interface Api {
   readonly mapping: string;
+  /** The names of the product of each family in a request. */
+  readonly product: Readonly<Record<'gift_card_order' | 'esim_order', string>>;
+  readonly lookup: (reference: string) => string;
   readonly show: (order: Json, how: 'order' | 'lookup') => unknown;
   readonly card: (unit: Unit, index: number) => Json;
   readonly esim: (unit: Unit) => Json;
@@ -33,6 +36,10 @@ const esims: readonly Unit[] = [
 const apis: Readonly<Record<string, Api>> = {
   'an order in attributes, with fields that nobody needs': {
     mapping: `
+gift_card_order: { body: { reference: "{reference}", variant: "{variant}", quantity: "{quantity}", currency: "{currency}" } }
+esim_order: { body: { reference: "{reference}", plan: "{plan}", quantity: "{quantity}", currency: "{currency}", days: "{days}" } }
+headers: { API-Version: "2026-01" }
+lookup: { gift_card: { path: "/orders/{key}" }, esim: { path: "/esim/orders/{key}" } }
 answer:
   envelopes: [data.attributes, data]
   number: [id]
@@ -44,6 +51,8 @@ answer:
   codes: { lists: [codes], code: [voucher_code], pin: [security_no], expires_at: [valid_until] }
   esims: { lists: [esims], iccid: [iccid], lpa: [activation.code], expires_at: [valid_until] }
 ignored: [batch, plan_code]`,
+    product: { gift_card_order: 'variant', esim_order: 'plan' },
+    lookup: (reference) => `/orders/${reference}`,
     show: ({ number, ...order }) => ({
       data: { type: 'order', id: `N-${String(number)}`, attributes: { ...order, total: '18.90' } },
     }),
@@ -54,6 +63,9 @@ ignored: [batch, plan_code]`,
   },
   'an order of other names, with amounts in cents': {
     mapping: `
+gift_card_order: { body: { reference: "{reference}", sku: "{variant}", quantity: "{quantity}", wallet: "{balance}" } }
+esim_order: { body: { reference: "{reference}", bundle: "{plan}", quantity: "{quantity}", wallet: "{balance}", days: "{days}" } }
+balances: { USD: bal_1, EUR: bal_2 }
 lookup: { gift_card: { path: "/orders?reference={key}" }, esim: { path: "/esim/orders?reference={key}" } }
 answer:
   envelopes: [data]
@@ -65,6 +77,8 @@ answer:
   money_minor_digits: 2
   codes: { lists: [items], positions: [], code: [pin], pin: [security] }
   esims: { lists: [], single: [sim], iccid: [iccid], smdp_address: [smdp], matching_id: [matching] }`,
+    product: { gift_card_order: 'sku', esim_order: 'bundle' },
+    lookup: (reference) => `/orders?reference=${reference}`,
     show: ({ number, reference, currency, codes, esims: [sim] = [], status }: Json & { esims?: unknown[] }, how) => {
       const order = {
         order_number: number,
@@ -86,12 +100,11 @@ type Place = readonly (string | number)[];
 const isSection = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const sectionOf = (value: unknown): Json => (isSection(value) ? value : {});
 
-/** Every list of paths below `answer`, and `ignored`. */
+/** Every list, text and number of a mapping. */
 function placesIn(tree: unknown, at: Place = []): readonly Place[] {
-  if (typeof tree === 'number' || Array.isArray(tree)) return [at];
-  return typeof tree === 'object' && tree !== null
-    ? Object.entries(tree).flatMap(([name, inner]) => (name === 'lookup' ? [] : placesIn(inner, [...at, name])))
-    : [];
+  return isSection(tree) && !Array.isArray(tree)
+    ? Object.entries(tree).flatMap(([name, inner]) => placesIn(inner, [...at, name]))
+    : [at];
 }
 
 /** Every name in an answer, alone and with those above it. */
@@ -106,6 +119,23 @@ function namesIn(value: unknown, above: readonly string[] = []): readonly string
 const swapped = (text: string, at: number): string =>
   text.slice(0, at) + (text[at + 1] ?? '') + (text[at] ?? '') + text.slice(at + 2);
 
+const placeholders = ['{reference}', '{variant}', '{plan}', '{quantity}', '{days}', '{currency}', '{balance}', '{key}'];
+
+/** A mistake in a path, in a field of a request, in a header or in the id of a balance. */
+function spoilText(owner: Json, name: string, text: string, random: SeededRandom): void {
+  const mistake = random.pick('other', 'forgotten', 'misspelt', 'renamed', 'shortened', 'constant');
+  if (mistake === 'forgotten' || mistake === 'renamed') delete owner[name];
+  if (mistake === 'forgotten') return;
+  const instead = {
+    other: text.replace(/\{\w+\}|^\w+$/, () => random.pick('{number}', ...placeholders)),
+    misspelt: swapped(text, random.int(0, text.length - 2)),
+    renamed: text,
+    shortened: text.slice(0, -1),
+    constant: text.replaceAll(/[{}]/g, ''),
+  }[mistake];
+  owner[mistake === 'renamed' ? swapped(name, random.int(0, name.length - 2)) : name] = instead;
+}
+
 /** The mapping with one mistake that a person makes. */
 function mutated(mapping: Json, names: readonly [string, ...string[]], random: SeededRandom): Json {
   const tree = structuredClone(mapping);
@@ -115,6 +145,10 @@ function mutated(mapping: Json, names: readonly [string, ...string[]], random: S
   let owner: Json = tree;
   for (const segment of place.slice(0, -1)) owner = sectionOf(owner[segment]);
   const before = owner[name];
+  if (typeof before === 'string') {
+    spoilText(owner, name, before, random);
+    return tree;
+  }
   if (!Array.isArray(before)) {
     owner[name] = before === 0 ? 2 : 0;
     return tree;
@@ -145,8 +179,15 @@ const isTrue = (units: readonly Unit[], sold: readonly Unit[]): boolean =>
 
 const sold = { gift_card_order: cards, esim_order: esims } as const;
 
-/** The API as a network: it has sold one order of each family. */
-function networkOf({ show, card, esim }: Api): HttpPort {
+const errorAnswer = (http: number, code: string) => ({
+  kind: 'answer' as const,
+  http,
+  headers: {},
+  body: Buffer.from(JSON.stringify({ error: { code, message: 'refused' } })),
+});
+
+/** The API as a network: it sells one order of each family, to who names product, quantity and reference. */
+function networkOf({ show, card, esim, product, lookup }: Api): HttpPort {
   const answerTo = async (path: string, how: 'order' | 'lookup') => {
     const isEsim = path.startsWith('/esim');
     const { reference, currency } = purchases[isEsim ? 'esim_order' : 'gift_card_order'];
@@ -155,8 +196,20 @@ function networkOf({ show, card, esim }: Api): HttpPort {
     return { kind: 'answer', http: 200, headers: {}, body: Buffer.from(body) } as const;
   };
   return {
-    spend: ({ path }) => answerTo(path, 'order'),
-    read: ({ path }) => answerTo(path, 'lookup'),
+    spend: ({ path, body }) => {
+      const operation = path.startsWith('/esim') ? 'esim_order' : 'gift_card_order';
+      const asked = sectionOf(JSON.parse(body ?? '{}'));
+      const { reference, quantity, variant, plan } = purchases[operation];
+      const wanted = { reference, quantity, [product[operation]]: variant ?? plan };
+      const isRead = Object.entries(wanted).every(([name, value]) => asked[name] === value);
+      return isRead ? answerTo(path, 'order') : Promise.resolve(errorAnswer(422, 'invalid_request'));
+    },
+    read: ({ path }) => {
+      const isEsim = path.startsWith('/esim');
+      const { reference } = purchases[isEsim ? 'esim_order' : 'gift_card_order'];
+      const isThere = path === `${isEsim ? '/esim' : ''}${lookup(reference)}`;
+      return isThere ? answerTo(path, 'lookup') : Promise.resolve(errorAnswer(404, 'not_found'));
+    },
     close: async () => undefined,
   };
 }
@@ -175,7 +228,14 @@ async function ends(client: WholesaleClient, operation: keyof typeof sold): Prom
   return [isOpen ? lookUp({ state, outcomeUnknown: isUnknown }) : answered, lookUp(outcomeUnknown)];
 }
 
-const verdicts = ['right', 'refused by the schema', 'not delivered', 'another cost or number', 'another code'] as const;
+const verdicts = [
+  'right',
+  'refused by the schema',
+  'not sent',
+  'not delivered',
+  'another cost or number',
+  'another code',
+] as const;
 type Verdict = (typeof verdicts)[number];
 
 async function verdictOf(api: Api, wire: Json): Promise<Verdict> {
@@ -186,14 +246,16 @@ async function verdictOf(api: Api, wire: Json): Promise<Verdict> {
     return 'refused by the schema';
   }
   const ended = await Promise.all(
-    (['gift_card_order', 'esim_order'] as const).map(async (operation) =>
-      (await ends(client, operation)).map(({ state, answer }): Verdict => {
+    (['gift_card_order', 'esim_order'] as const).map(async (operation) => {
+      const all = await ends(client, operation).catch(() => null);
+      if (all === null) return ['not sent' as const];
+      return all.map(({ state, answer }): Verdict => {
         if (state !== 'fulfilled') return 'not delivered';
         if (!isTrue(answer?.units ?? [], sold[operation])) return 'another code';
         const isKnown = Number(answer?.cost) === 18.9 && answer?.orderNumber?.endsWith('77') === true;
         return isKnown ? 'right' : 'another cost or number';
-      }),
-    ),
+      });
+    }),
   );
   // The worst of them.
   return verdicts.findLast((verdict) => ended.flat().includes(verdict)) ?? 'right';
@@ -237,7 +299,7 @@ describe('a mapping with mistakes', () => {
       const { counts, wrong } = await tally(api, mistakes);
       expect(wrong.length, JSON.stringify([counts, wrong.slice(0, 3)])).toBeLessThanOrEqual(most);
       // The mistakes are real ones, and not all of them are seen before an order is bought.
-      expect(counts['not delivered'], JSON.stringify(counts)).toBeGreaterThan(runs / 4);
+      expect(counts['not delivered'], JSON.stringify(counts)).toBeGreaterThan(runs / 5);
       await annotate(JSON.stringify(counts));
     },
   );

@@ -4,25 +4,18 @@ import { pathTemplate } from './wire-parts.ts';
 
 const bought = ['reference', 'quantity', 'days', 'currency', 'balance'];
 
-/** Placing an order: method and path are given (Spec 4), and the names of reference, quantity and days (Spec 2). */
-export const giftCardOrder = z.strictObject({
-  body: bodyTree(['variant', ...bought], ['reference', 'variant', 'quantity']).default({
-    reference: '{reference}',
-    variant: '{variant}',
-    quantity: '{quantity}',
-    currency: '{currency}',
-  }),
-});
+/** A body with these values, each in a field of its name. */
+const named = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `{${name}}`]));
 
-export const esimOrder = z.strictObject({
-  body: bodyTree(['plan', ...bought], ['reference', 'plan', 'quantity', 'days']).default({
-    reference: '{reference}',
-    plan: '{plan}',
-    quantity: '{quantity}',
-    currency: '{currency}',
-    days: '{days}',
-  }),
-});
+/** Placing an order: method and path are given (Spec 4), and the names of reference, quantity and days (Spec 2). */
+const order = (product: string, ...more: readonly string[]) =>
+  z.strictObject({
+    body: bodyTree([product, ...bought], ['reference', product, 'quantity', ...more]).default(
+      named('reference', product, 'quantity', 'currency', ...more),
+    ),
+  });
+export const giftCardOrder = order('variant');
+export const esimOrder = order('plan', 'days');
 
 const namesOne =
   (wanted: readonly string[]) =>
@@ -34,12 +27,9 @@ export const esimTopup = z
   .strictObject({
     method: z.enum(['POST', 'PUT', 'PATCH']).default('POST'),
     path: pathTemplate('iccid').default('/esim/esims/{iccid}/topups'),
-    body: bodyTree(['plan', 'iccid', ...bought], ['reference', 'plan']).default({
-      reference: '{reference}',
-      plan: '{plan}',
-      currency: '{currency}',
-      days: '{days}',
-    }),
+    body: bodyTree(['plan', 'iccid', ...bought], ['reference', 'plan']).default(
+      named('reference', 'plan', 'currency', 'days'),
+    ),
   })
   .refine(...namesTheEsim);
 

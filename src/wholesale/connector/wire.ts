@@ -74,10 +74,8 @@ export function readWire(value: unknown): Wire {
   if (value === undefined || value === null) return (defaultWire ??= wireSchema.parse({}, readOnce));
   const parsed = wireSchema.safeParse(value, readOnce);
   if (parsed.success) return withIgnored(parsed.data);
-  const mistakes = z.prettifyError(parsed.error);
-  throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire is not a wire mapping:\n${mistakes}`, {
-    hint: 'correct it, then run `order-sync check-config`',
-  });
+  const hint = 'run `order-sync check-config`, which says where';
+  throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire: ${z.prettifyError(parsed.error)}`, { hint });
 }
 
 /**

@@ -48,7 +48,7 @@ const schemaAsData: Plugin = {
     if (id !== join(src, 'config/schema-tree.ts')) return null;
     const data = `JSON.parse(${JSON.stringify(JSON.stringify(schemaTree))})`;
     const changes = [
-      ["z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' })", data],
+      ['schemaTreeOf(configSchema)', data],
       ["import { configSchema } from './schema.ts';\n", ''],
     ] as const;
     return changes.reduce((text, [from, to]) => {

@@ -116,7 +116,7 @@ class World {
   }
 
   async passes(ms: number): Promise<void> {
-    await this.machine.passUntil(() => false, ms);
+    await this.machine.passUntil(() => false, ms, Math.max(1000, ms / 400));
   }
 
   get state(): string {

@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-import SqliteDatabase from 'better-sqlite3';
 import type { EntryActionName } from '../../src/core/entry/states.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
@@ -130,14 +129,7 @@ export async function settle(box: Outbox, settlement: Settlement): Promise<void>
   await box.store.submission.closeAttempt(close(attempt, settlement));
 }
 
-export function rows<T>(box: Outbox, sql: string): T[] {
-  const database = new SqliteDatabase(box.path, { readonly: true });
-  try {
-    return database.prepare<[], T>(sql).all();
-  } finally {
-    database.close();
-  }
-}
+export const rows = <T>(box: Outbox, sql: string): T[] => box.rows<T>(sql);
 
 export const referenceOf = (box: Outbox): string =>
   rows<{ reference: string }>(box, 'SELECT reference FROM entries ORDER BY id')[0]?.reference ?? '';

@@ -22,6 +22,7 @@ export class Outbox {
   readonly #minFreeBytes: () => number;
   store: Store;
   incarnationId = 0;
+  #reader: SqliteDatabase.Database | null = null;
 
   private constructor(sinks: readonly ResultSink[], minFreeBytes: () => number) {
     this.#sinks = sinks;
@@ -55,11 +56,13 @@ export class Outbox {
 
   async reopen(sealKeys = this.sealKeys): Promise<void> {
     this.sealKeys = sealKeys;
+    this.#closeReader();
     await this.store.close();
     this.store = this.#open();
   }
 
   async close(): Promise<void> {
+    this.#closeReader();
     await this.store.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -85,24 +88,25 @@ export class Outbox {
     };
   }
 
-  /** The audit log, read by a connection of its own. */
   auditLog(): readonly Record<string, unknown>[] {
-    return this.#query('SELECT * FROM audit_log');
+    return this.rows('SELECT * FROM audit_log');
   }
 
   /** The sources that have a call in flight. */
   sendingSources(): readonly string[] {
     const sql = "SELECT source FROM outbox WHERE state = 'sending'";
-    return this.#query(sql).map(({ source }) => String(source));
+    return this.rows(sql).map(({ source }) => String(source));
   }
 
-  #query(sql: string): readonly Record<string, unknown>[] {
-    const database = new SqliteDatabase(this.path, { readonly: true });
-    try {
-      return database.prepare<[], Record<string, unknown>>(sql).all();
-    } finally {
-      database.close();
-    }
+  /** What is committed, read by a connection of its own: a new one for each question would read the whole schema again. */
+  rows<Row = Record<string, unknown>>(sql: string): Row[] {
+    this.#reader ??= new SqliteDatabase(this.path, { readonly: true });
+    return this.#reader.prepare<[], Row>(sql).all();
+  }
+
+  #closeReader(): void {
+    this.#reader?.close();
+    this.#reader = null;
   }
 
   async opened(changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt> {

@@ -5,15 +5,14 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { SystemClock } from '../../src/ops/system-clock.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { page, refusal, type Answer } from '../support/fake-api/answers.ts';
 import { answersLookups, FakeApi, type LookupAnswer } from '../support/fake-api/fake-api.ts';
-import { Installation, order, type InstallationOptions } from '../support/worker-process.ts';
+import { Installation } from '../support/worker-process.ts';
 import { send, StubWooCommerce, woo } from '../storefronts/read-back/stub-shop.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
 import { recordPause } from '../../src/store/submission/pauses.ts';
-import { runHere } from './installation.ts';
+import { apiFor, cli, doctor } from './doctor-checks.ts';
 
 /** The bytes, the time and the rows of the database. */
 function contentOf(place: Installation) {
@@ -23,42 +22,6 @@ function contentOf(place: Installation) {
     (table) => place.query(`SELECT * FROM ${table}`),
   );
   return { sha256: hash('sha256', readFileSync(databasePath)), mtimeMs, size, rows };
-}
-
-interface Checked {
-  readonly check: string;
-  readonly status: string;
-  readonly message: string;
-  readonly next: string | null;
-}
-
-async function installed(options: InstallationOptions = {}): Promise<Installation> {
-  const place = await Installation.open(options);
-  onTestFinished(() => place.close());
-  await cli(place, 'init');
-  return place;
-}
-
-const cli = (place: Installation, ...argv: string[]) =>
-  runHere([...argv, '--config', place.configFile], new SystemClock());
-
-async function doctor(
-  place: Installation,
-): Promise<{ code: number | null; healthy: boolean; of: (check: string) => Checked }> {
-  const { code, stdout } = await cli(place, 'doctor', '--json');
-  const { healthy, checks }: { healthy: boolean; checks: Checked[] } = JSON.parse(stdout);
-  const of = (name: string): Checked => {
-    const found = checks.find(({ check }) => check === name);
-    if (found === undefined) throw new Error(`no check ${name} in ${stdout}`);
-    return found;
-  };
-  return { code, healthy, of };
-}
-
-async function apiFor(options: InstallationOptions = {}): Promise<{ api: FakeApi; place: Installation }> {
-  const api = await FakeApi.open();
-  onTestFinished(() => api.close());
-  return { api, place: await installed({ ...options, api: api.url }) };
 }
 
 describe('order-sync doctor', () => {
@@ -83,14 +46,6 @@ describe('order-sync doctor', () => {
     expect(api.log.all.map(({ kind }) => kind)).toEqual(['lookup', 'products']);
     expect(api.ledger.orders).toEqual([]);
     expect(contentOf(place)).toEqual(before);
-    // The next worker counts the calls of two doctors.
-    await cli(place, 'doctor');
-    const worker = place.start();
-    await worker.started();
-    expect(place.query('SELECT key_name, limit_name FROM budget_slots')).toEqual(
-      Array.from({ length: 4 }, () => ({ key_name: 'main', limit_name: 'requests' })),
-    );
-    await worker.end('SIGTERM');
   });
 
   it('pauses nothing because of a key that is denied, and leaves an older database as it is', async () => {
@@ -142,32 +97,6 @@ describe('order-sync doctor', () => {
       message: expect.stringContaining(outcome),
       next: expect.stringContaining('does a path such as /v1 lack'),
     });
-  });
-
-  it('needs no catalogue where a lookup has found an order', async () => {
-    const { api, place } = await apiFor();
-    const worker = place.start();
-    place.drop(
-      'first.ndjson',
-      `${JSON.stringify({ ...JSON.parse(order(1)), lines: [{ ...JSON.parse(order(1)).lines[0], variant: 'card' }] })}\n`,
-    );
-    await worker.line(({ msg }) => msg.startsWith('lookups work'));
-    await worker.end('SIGTERM');
-    api.catalogue = refusal(404, 'not_found');
-    expect((await doctor(place)).of('key:main').status).toBe('pass');
-    expect(api.log.count(({ kind }) => kind === 'products')).toBe(0);
-  });
-
-  it('asks a running worker, which has the budget', async () => {
-    const { api, place } = await apiFor();
-    const worker = place.start();
-    await worker.started();
-    const { code, of } = await doctor(place);
-    expect(code).toBe(0);
-    expect(of('key:main').status).toBe('pass');
-    expect(of('worker').message).toMatch(/^runs, at 127\.0\.0\.1:\d+$/);
-    expect(api.log.count(({ kind }) => kind === 'lookup')).toBe(1);
-    await worker.end('SIGTERM');
   });
 
   it('names what is paused, what it waits for, and the command', async () => {

@@ -25,7 +25,7 @@ const long = [
   'test/simulation/many-seeds.test.ts',
   // Real windows of time, and large files.
   'test/submit/budget-at-server.test.ts',
-  'test/intake/folder/{large-file,many-and-large}.test.ts',
+  'test/intake/folder/{folder-crash-batches,large-file,many-and-large}.test.ts',
 ];
 
 const simulation = ['test/simulation/**/*.test.ts'];

@@ -2,32 +2,7 @@ import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { csvRecords } from '../../../src/intake/orders/csv-rows.ts';
-import { DocumentError } from '../../../src/intake/orders/document-error.ts';
-import { parseLimits } from '../../support/intake-settings.ts';
-
-const dialect = { delimiter: ',', firstLine: 0, rowBytes: parseLimits.rowBytes };
-
-/** Pieces end between two characters, as `utf8Pieces` makes them. */
-async function* inPieces(text: string, characters: number): AsyncGenerator<Buffer> {
-  const all = Array.from(text);
-  for (let at = 0; at < all.length; at += characters) yield Buffer.from(all.slice(at, at + characters).join(''));
-}
-
-async function recordsOf(found: AsyncIterable<readonly unknown[]>): Promise<unknown> {
-  const records: unknown[] = [];
-  try {
-    for await (const some of found) records.push(...some);
-    return records;
-  } catch (error) {
-    if (error instanceof DocumentError) return { code: error.documentCode, line: error.line };
-    throw error;
-  }
-}
-
-const sign = fc.constantFrom('a', 'é', '😀', ' ', ',', ';', '\n', '\r', '\r\n', '\t', '\u2028', '\u00a0', '#', '"');
-const text = fc
-  .array(fc.oneof({ weight: 20, arbitrary: sign.filter((one) => one !== '"') }, { weight: 1, arbitrary: sign }))
-  .map((signs) => signs.join(''));
+import { dialect, inPieces, recordsOf, text } from './csv-pieces.ts';
 
 describe('the records of a CSV document', () => {
   it('are the same in pieces of any size', async () => {
@@ -36,7 +11,7 @@ describe('the records of a CSV document', () => {
         const found = await recordsOf(csvRecords(inPieces(document, characters), dialect));
         expect(found).toEqual(await recordsOf(csvRecords(inPieces(document, 1000), dialect)));
       }),
-      { numRuns: 5000 },
+      { numRuns: 300 },
     );
   });
 

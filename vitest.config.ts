@@ -16,15 +16,15 @@ const long = [
   'test/sandbox/crash.test.ts',
   'test/cli/sandbox*.test.ts',
   'test/docs/restore.test.ts',
-  // Many random runs.
+  // Many runs.
   'test/fuzz/*.test.ts',
   'test/**/*.property.test.ts',
   'test/**/fuzz.test.ts',
   'test/**/random-runs.test.ts',
-  'test/sandbox/{junk,properties}.test.ts',
+  'test/sandbox/{junk,properties,request-log-limits}.test.ts',
   'test/simulation/many-seeds.test.ts',
   // Real windows of time, and large files.
-  'test/submit/budget-at-server.test.ts',
+  'test/submit/{budget-at-server,long-outage}.test.ts',
   'test/intake/folder/{folder-crash-batches,large-file,many-and-large}.test.ts',
 ];
 

@@ -116,3 +116,16 @@ export function balanceOf(sandbox: Sandbox, currency: string, account = 'acme'):
   const found = sandbox.ledger().balances.find((row) => row.account === account && row.currency === currency);
   return found?.amount_minor ?? 0;
 }
+
+/** The `Request-Id` of an answer. */
+export const idOf = (reply: Reply): string => reply.headers.get('request-id') ?? 'none';
+
+const requestPage = z.object({
+  requests: z.array(z.looseObject({ id: z.string(), path: z.string().nullable(), status: z.number() })),
+  next_before: z.string().nullable(),
+});
+
+/** The request log, as its route shows it. */
+export async function logOf(sandbox: Sandbox, query = ''): Promise<z.output<typeof requestPage>> {
+  return requestPage.parse((await operatorOf(sandbox).get(`/requests${query}`)).json);
+}

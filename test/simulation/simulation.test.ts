@@ -14,7 +14,7 @@ afterAll(() => disk.destroy());
 describe('the whole worker on simulated time, against an API with random readings of its specification', () => {
   // `npm run simulate` runs many thousands; these few find obvious defects.
   it('the worker keeps every promise in the first runs', async () => {
-    expect(await failuresOf(1, 15, disk)).toEqual([]);
+    expect(await failuresOf(1, 8, disk)).toEqual([]);
   });
 
   it.each(mutants.map((mutant) => [mutant.name, mutant] as const))(
@@ -26,10 +26,8 @@ describe('the whole worker on simulated time, against an API with random reading
   );
 
   it('a seed repeats a run exactly', async () => {
-    for (const seed of [3, 23, 94]) {
-      const first = await runSeed(seed, disk);
-      const again = await runSeed(seed, disk);
-      expect(again.hash).toBe(first.hash);
-    }
+    const first = await runSeed(3, disk);
+    const again = await runSeed(3, disk);
+    expect(again.hash).toBe(first.hash);
   });
 });

@@ -24,10 +24,8 @@ async function withEsim(faults: SandboxConfig['faults']): Promise<{ worker: Subm
   return { worker, iccid: unit?.iccid ?? '' };
 }
 
-async function proven(worker: Submission, kinds: number): Promise<void> {
-  while ((await worker.store.submission.lookups.proven()).length < kinds)
-    await new Promise((resolve) => void setImmediate(resolve));
-}
+const proven = (worker: Submission, kinds: number): Promise<void> =>
+  worker.until(async () => (await worker.store.submission.lookups.proven()).length >= kinds);
 
 const topup = (orderId: string, iccid: string) => ({
   orderId,

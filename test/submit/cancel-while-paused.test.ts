@@ -2,8 +2,6 @@ import SqliteDatabase from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSubmission } from '../support/submission.ts';
 
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-
 it('a cancel of unknown outcome in a paused family is looked up with a back-off', async () => {
   const worker = await startSubmission({
     retryTimeScale: 0.02,
@@ -17,7 +15,7 @@ it('a cancel of unknown outcome in a paused family is looked up with a back-off'
   await worker.settled();
   const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
   await worker.accept([{ operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid }]);
-  while (worker.counts().unknown < 1) await turn();
+  await worker.until(() => worker.counts().unknown >= 1);
   const who = { actor: 'cli:anna', reason: 'stocktaking', nowMs: Date.now() };
   await worker.store.operator.pauseScope({ ...who, scope: 'family:esim' });
   await worker.dispatcher.pausesChanged();
@@ -32,6 +30,6 @@ it('a cancel of unknown outcome in a paused family is looked up with a back-off'
     const { nextStep, inMs = 0, lookups = 0 } = next.get() ?? {};
     return nextStep === 'lookup' && inMs > 1000 && lookups > 0;
   };
-  while (!isDelayed() && (next.get()?.lookups ?? 0) < 50) await turn();
+  await worker.until(() => isDelayed() || (next.get()?.lookups ?? 0) >= 50);
   expect(isDelayed()).toBe(true);
 }, 20_000);

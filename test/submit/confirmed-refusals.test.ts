@@ -64,7 +64,7 @@ describe('a refusal of a call that something in between repeated', () => {
     await worker.settled();
     const [reference = ''] = await worker.accept([{ rules: { fallback_currency: 'EUR' } }]);
     await worker.logged('gift_card_order unknown');
-    while (worker.counts().unknown === 0) await new Promise(setImmediate);
+    await worker.until(() => worker.counts().unknown > 0);
     await worker.restart();
     expect(worker.counts()).toMatchObject({ unknown: 1, fulfilled: 1 });
     await worker.settled();
@@ -86,7 +86,7 @@ describe('a refusal of a call that something in between repeated', () => {
     await worker.accept([{}]);
     await worker.settled();
     await worker.accept([{}, {}, {}, {}]);
-    while (worker.counts().fulfilled < 2) await new Promise(setImmediate);
+    await worker.until(() => worker.counts().fulfilled >= 2);
     expect(worker.counts()).toMatchObject({ fulfilled: 2, unknown: 3 });
     await worker.settled();
     expect(worker.counts()).toMatchObject({ fulfilled: 5, rejected: 0 });

@@ -12,9 +12,6 @@ afterEach(async () => {
   open = null;
 });
 
-const turn = (worker: Submission): Promise<unknown> =>
-  Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
-
 const pausesOf = (worker: Submission) => worker.store.submission.pauses.all();
 
 describe('orders that are rejected one after the other because of how they are written', () => {
@@ -30,9 +27,9 @@ describe('orders that are rejected one after the other because of how they are w
     await worker.settled();
     await worker.restart();
     await worker.accept(Array.from({ length: 40 }, () => ({})));
-    while ((await pausesOf(worker)).length === 0) await turn(worker);
+    await worker.until(async () => (await pausesOf(worker)).length > 0);
     await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
-    while (worker.counts().fulfilled < 1) await turn(worker);
+    await worker.until(() => worker.counts().fulfilled >= 1);
     expect(await pausesOf(worker)).toMatchObject([
       { scope: 'variant:steam-usd-5', reason: 'consecutive_rejections', openedBy: 'worker' },
     ]);
@@ -42,7 +39,7 @@ describe('orders that are rejected one after the other because of how they are w
   it('pause their family after five of them of two products', async () => {
     const worker = await submission(misfit);
     await worker.accept(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((variant) => ({ variant })));
-    while ((await pausesOf(worker)).length === 0) await turn(worker);
+    await worker.until(async () => (await pausesOf(worker)).length > 0);
     expect(await pausesOf(worker)).toMatchObject([{ scope: 'family:gift_card', reason: 'consecutive_rejections' }]);
     expect(worker.counts()).toMatchObject({ rejected: 5, pending: 2 });
   });
@@ -57,9 +54,9 @@ describe('orders that are rejected one after the other because of how they are w
     });
     const failing = ['steam-usd-5', 'steam-usd-10', 'steam-usd-5', 'steam-usd-10', 'steam-usd-5', 'steam-usd-10'];
     await worker.accept(failing.map((variant) => ({ variant })));
-    while (!(await pausesOf(worker)).some(({ scope }) => scope === 'family:gift_card')) await turn(worker);
+    await worker.until(async () => (await pausesOf(worker)).some(({ scope }) => scope === 'family:gift_card'));
     await worker.accept(Array.from({ length: 5 }, () => ({ variant: 'steam-usd-20' })));
-    while (worker.counts().fulfilled < 5) await turn(worker);
+    await worker.until(() => worker.counts().fulfilled >= 5);
     expect((await pausesOf(worker)).map(({ scope }) => scope)).not.toContain('family:gift_card');
   });
 
@@ -74,10 +71,10 @@ describe('orders that are rejected one after the other because of how they are w
     });
     await worker.accept(['5', '10', '5', '10', '5'].map((value) => ({ variant: `steam-usd-${value}` })));
     const ofFamily = async () => (await pausesOf(worker)).find(({ scope }) => scope === 'family:gift_card');
-    while ((await ofFamily()) === undefined) await turn(worker);
+    await worker.until(async () => (await ofFamily()) !== undefined);
     const paused = await ofFamily();
     await worker.accept([{ variant: 'steam-usd-20' }]);
-    while (worker.counts().needs_review < 6) await turn(worker);
+    await worker.until(() => worker.counts().needs_review >= 6);
     expect(await ofFamily()).toEqual(paused);
   });
 
@@ -109,8 +106,8 @@ describe('a probe of the whole account', () => {
       nowMs: 1,
     });
     await worker.dispatcher.pausesChanged();
-    while ((await worker.store.submission.pauses.all()).length < 2) await turn(worker);
-    const pauses = await worker.store.submission.pauses.all();
+    await worker.until(async () => (await pausesOf(worker)).length >= 2);
+    const pauses = await pausesOf(worker);
     expect(pauses.find((pause) => pause.scope === 'key:main')).toMatchObject({ reason: 'invalid_key' });
     expect(worker.sandbox.ledger().orders).toEqual([]);
   });

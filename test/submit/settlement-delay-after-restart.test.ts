@@ -8,9 +8,6 @@ afterEach(async () => {
   open = null;
 });
 
-const turn = (worker: Submission): Promise<unknown> =>
-  Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
-
 interface Row {
   readonly state: string;
   readonly due_at_ms: number;
@@ -52,10 +49,10 @@ describe('the settlement delay of an unknown outcome, after a restart of the mac
     const worker = open;
     // An order that a lookup finds: from then on an absence proves something.
     await worker.accept([{}]);
-    while ((await worker.store.submission.lookups.proven()).length === 0) await turn(worker);
+    await worker.until(async () => (await worker.store.submission.lookups.proven()).length > 0);
     const [reference = ''] = await worker.accept([{}]);
     // Its first call may have arrived, so the rejection of the second waits for the end of the settlement delay.
-    while ((rowOf(worker, reference)?.due_at_ms ?? 0) < Date.now() + settlementDelayMs / 2) await turn(worker);
+    await worker.until(() => (rowOf(worker, reference)?.due_at_ms ?? 0) > Date.now() + settlementDelayMs / 2);
     await worker.dispatcher.stop();
     const before = rowOf(worker, reference);
     expect(before).toMatchObject({ state: 'unknown', lookups: 2 });
@@ -68,7 +65,7 @@ describe('the settlement delay of an unknown outcome, after a restart of the mac
       .run(reference);
     database.close();
     await worker.restart();
-    while (rowOf(worker, reference)?.lookups === before?.lookups) await turn(worker);
+    await worker.until(() => rowOf(worker, reference)?.lookups !== before?.lookups);
     expect(rowOf(worker, reference)).toMatchObject({ state: 'unknown', lookups: 3 });
     expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 0 });
     // Once and for all: the stamp is of this run now.

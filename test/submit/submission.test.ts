@@ -153,8 +153,7 @@ describe('a call without an answer', () => {
     });
     await worker.accept([{ variant: 'steam-usd-10' }]);
     await worker.settled();
-    while ((await worker.store.submission.lookups.proven()).length === 0)
-      await new Promise((resolve) => void setImmediate(resolve));
+    await worker.until(async () => (await worker.store.submission.lookups.proven()).length > 0);
     await worker.restart({ lookup: { gift_card: { path: '/orders/by-reference/{key}' } } });
     await worker.accept([{ variant: 'steam-usd-10' }]);
     await worker.settled();
@@ -190,11 +189,10 @@ describe('a call without an answer', () => {
     const variants = ['steam-usd-5', 'steam-usd-10'];
     await worker.accept(Array.from({ length: 10 }, (_, index) => ({ variant: variants[index % 2] ?? '' })));
     const { sandbox } = worker;
-    while (worker.counts().unknown < 2)
-      await Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
+    await worker.until(() => worker.counts().unknown >= 2);
     const lookups = () => attemptsOf(worker).filter((found) => found.purpose === 'lookup').length;
     const before = lookups();
-    while (lookups() < before + 4) await new Promise((resolve) => void setImmediate(resolve));
+    await worker.until(() => lookups() >= before + 4);
     expect(sandbox.ledger().orders).toHaveLength(2);
     expect(worker.counts()).toMatchObject({ unknown: 2, pending: 8 });
   });
@@ -222,11 +220,10 @@ describe('an API that denies or limits calls', () => {
           },
         ],
       },
-      retryTimeScale: 1,
+      retryTimeScale: 0.2,
     });
     await worker.accept([{}, { currency: 'EUR' }, {}, { currency: 'EUR' }, {}, {}]);
-    while (worker.counts().waiting < 4 || worker.counts().fulfilled < 2)
-      await new Promise((resolve) => void setImmediate(resolve));
+    await worker.until(() => worker.counts().waiting >= 4 && worker.counts().fulfilled >= 2);
     expect(worker.counts()).toMatchObject({ fulfilled: 2, rejected: 0 });
     expect(await worker.store.submission.pauses.all()).toMatchObject([
       { scope: 'balance:USD', reason: 'insufficient_balance' },
@@ -262,7 +259,7 @@ describe('a restart', () => {
     const references = await worker.accept(Array.from({ length: 40 }, () => ({})));
     for (let turn = 0; turn < 3; turn += 1) {
       const before = worker.counts().fulfilled;
-      while (worker.counts().fulfilled < before + 3) await new Promise((resolve) => void setImmediate(resolve));
+      await worker.until(() => worker.counts().fulfilled >= before + 3);
       await worker.restart();
     }
     await worker.settled();

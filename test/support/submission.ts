@@ -19,6 +19,7 @@ import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import { writeNewDatabase } from './new-database.ts';
+import { wrappedStore } from './wrapped-store.ts';
 
 export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;
@@ -44,6 +45,8 @@ export interface Submission {
   accept(lines: readonly Partial<AcceptableLine>[]): Promise<readonly string[]>;
   /** Resolves when every entry is final or needs review. */
   settled(): Promise<void>;
+  /** Asks at first, and after each step that the worker takes in its store, until the answer is yes. */
+  until(isDone: () => boolean | Promise<boolean>): Promise<void>;
   counts(): Readonly<Record<EntryState, number>>;
   /** Resolves with the log line of that message, once it is written. */
   logged(message: string): Promise<string>;
@@ -80,7 +83,11 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       },
     },
   );
-  let changed: () => void = () => undefined;
+  let nextStep = Promise.withResolvers<void>();
+  const onStep = (): void => {
+    nextStep.resolve();
+    nextStep = Promise.withResolvers();
+  };
 
   let wire = options.wire ?? {};
 
@@ -92,7 +99,14 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       upstream: 'sandbox',
       sinks: [{ name: 'folder', sources: null }],
     });
+    // Only the steps of the worker wake `until`: its question may be a step, too.
     const store = options.wrap?.(opened) ?? opened;
+    const observed = wrappedStore(store, (_name, step) => (...values) => {
+      const result = step(...values);
+      if (result instanceof Promise) return result.finally(onStep);
+      onStep();
+      return result;
+    });
     if (looksFirst) {
       const untilMs = clock.wallMs() + 86_400_000;
       await store.operator.beginAfterLoss({
@@ -117,12 +131,12 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     const gate = new BudgetGate(Object.keys(keys), limits, clock);
     const dispatcher = new Dispatcher(
       {
-        store,
+        store: observed,
         wholesale,
         gate,
-        lookups: new LookupCheck(store),
+        lookups: new LookupCheck(observed),
         accounts: new AccountCheck(),
-        pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale, logger }),
+        pauses: new Pauses({ store: observed, clock, random: systemRandom, retryTimeScale, logger }),
         clock,
         random: systemRandom,
         logger,
@@ -135,7 +149,6 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
           ...usualTries,
           retryTimeScale,
         },
-        onSettled: () => changed(),
         keyValue: (name) => keys[name] ?? null,
       },
       {
@@ -155,6 +168,13 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     await running.dispatcher.stop();
     await running.wholesale.close();
     await running.store.close();
+  }
+  async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
+    for (;;) {
+      const { promise } = nextStep;
+      if (await isDone()) return;
+      await Promise.race([promise, running.dispatcher.failed]);
+    }
   }
   let order = 0;
 
@@ -215,14 +235,12 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         await Promise.race([promise, running.dispatcher.failed]);
       }
     },
+    until,
     async settled() {
-      const isMoving = (): boolean => moving.some((state) => running.store.read.counts()[state] > 0);
-      while (isMoving()) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        changed = resolve;
-        if (!isMoving()) return;
-        await Promise.race([promise, running.dispatcher.failed]);
-      }
+      await until(() => {
+        const counts = running.store.read.counts();
+        return moving.every((state) => counts[state] === 0);
+      });
     },
     async loseOutbox({ looksFirst }) {
       await stopWorker();

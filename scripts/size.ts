@@ -10,7 +10,14 @@ import { configKeys } from '../src/config/schema-tree.ts';
 import { folderPairs } from './imports.ts';
 
 /** New features raise the limit of `src` by what was agreed for them; all else must fit. */
-const limits = { 'lines of src': 46_580, 'words of docs': 35_000, 'config keys': 130, commands: 34, 'folder pairs': 0 };
+const limits = {
+  'lines of src': 46_580,
+  'words of docs': 35_000,
+  'words of README': 700,
+  'config keys': 130,
+  commands: 34,
+  'folder pairs': 0,
+};
 
 const root = resolve(import.meta.dirname, '..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -51,6 +58,7 @@ const pairs = folderPairs(join(root, 'src'));
 const found: Readonly<Record<string, number>> = {
   'lines of src': [...lines.values()].reduce((sum, count) => sum + count, 0),
   'words of docs': pages.reduce((sum, page) => sum + wordsOf(page), 0),
+  'words of README': wordsOf('README.md'),
   'config keys': countConfigKeys(),
   commands: countCommands(await buildProgram(processContext(() => undefined))),
   'folder pairs': pairs.length,

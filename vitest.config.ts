@@ -32,9 +32,12 @@ const simulation = ['test/simulation/**/*.test.ts'];
 
 export default defineConfig({
   test: {
-    // Child processes, SIGKILL and real windows: a test may be long, but never endless.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Child processes, SIGKILL and real windows: a test may be long, but never endless. A backup has the lowest priority and
+    // waits for whatever else the machine does.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // The limit of the test is the limit of what it waits for.
+    expect: { poll: { timeout: 170_000 } },
     pool: 'forks',
     // One process runs many files and loads the modules once, which saves a fifth of the processor time. Tests keep no
     // state in modules; each opens its own folders and sockets.

@@ -65,7 +65,7 @@ async function restored(place: Installation, putBack: () => void): Promise<void>
   putBack();
 }
 
-describe('the section "Restore"', { timeout: 60_000 }, () => {
+describe('the section "Restore"', () => {
   it('leads to a worker that finds what was bought since the copy', async () => {
     const place = await open();
     await restored(place, () => {

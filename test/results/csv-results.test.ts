@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { CsvResults } from '../../src/results/csv-results.ts';
@@ -67,6 +67,6 @@ it('stop the worker when it cannot be recorded that a file was written, which is
 it('wait for space when the disk is full at the record', async () => {
   const { results, due, written } = await withFailingEnd(new OrderSyncError('DISK_FULL', 'The disk is full'), 2);
   results.start();
-  await vi.waitFor(async () => expect(await due()).toBeNull(), 20_000);
+  await expect.poll(due).toBeNull();
   expect(written()).toHaveLength(1);
 });

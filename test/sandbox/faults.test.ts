@@ -122,7 +122,7 @@ describe('test values spoil the first call with each new reference', () => {
     const reply = await rawOrder(sandbox, giftCard('r'), { headers: { 'sandbox-fault': fault } });
     expect([reply.bytes, reply.end]).toEqual(['', 'fin']);
     expect(refusalOf(await callerOf(sandbox).get('/orders/r'))).toBe('404 not_found');
-    await expect.poll(() => references(sandbox), { timeout: 10_000 }).toEqual(['r']);
+    await expect.poll(() => references(sandbox)).toEqual(['r']);
   });
 
   it('an answer can have the reference of another order, be 10 MiB long, or have one unit fewer', async () => {

@@ -42,7 +42,7 @@ describe.concurrent('the budget, as the server counts it in a sliding window', (
     }),
   );
 
-  it('is remembered by a worker that is restarted within a window', { timeout: 60_000 }, () =>
+  it('is remembered by a worker that is restarted within a window', () =>
     underLimits([0, 30], async (worker) => {
       await worker.accept(Array.from({ length: 30 }, () => ({})));
       const { sandbox } = worker;
@@ -52,6 +52,5 @@ describe.concurrent('the budget, as the server counts it in a sliding window', (
       const [key] = sandbox.ledger().keys;
       expect(key).toMatchObject({ limited: 0, max_orders_in_window: ceiling });
       expect(sandbox.ledger().orders).toHaveLength(30);
-    }),
-  );
+    }));
 });

@@ -32,4 +32,4 @@ it('a cancel of unknown outcome in a paused family is looked up with a back-off'
   };
   await worker.until(() => isDelayed() || (next.get()?.lookups ?? 0) >= 50);
   expect(isDelayed()).toBe(true);
-}, 20_000);
+});

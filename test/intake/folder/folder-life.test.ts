@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
@@ -374,11 +374,11 @@ describe('when the folders fail', () => {
     running.failed.catch((error: unknown) => stopped.push(error));
     await running.start();
     bench.drop('more.csv', csv('2'));
-    await vi.waitFor(() => expect(bench.archived()).toHaveLength(2));
+    await expect.poll(() => bench.archived()).toHaveLength(2);
     const more = bench.archived().find((name) => name.includes('more')) ?? '';
     const day = new Date(clock.wallMs()).toISOString().slice(0, 10);
     appendFileSync(join(config.archive, day, more), row('3'));
-    await vi.waitFor(() => expect(bench.entryCount()).toBe(3), 10_000);
+    await expect.poll(() => bench.entryCount()).toBe(3);
     await running.stop();
     expect([failures, stopped, bench.names('work')]).toEqual([2, [], []]);
     expect(running.status().degraded).toBeNull();

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { AlertLoop } from '../../../src/results/alerts/alert-loop.ts';
 import { alertTopics, type AlertSettings } from '../../../src/results/settings.ts';
@@ -195,7 +195,7 @@ describe('alerts', () => {
     const pause = { sink: 'alert:ops', reason: 'http_503', message: 'the receiver answered 503', probes: 3 };
     await outbox.store.results.pauseSink({ ...pause, nowMs, probeAtMs: nowMs + 20 });
     start(receiver);
-    await vi.waitFor(() => expect(outbox.store.read.sinkPauses()).toEqual([]));
+    await expect.poll(() => outbox.store.read.sinkPauses()).toEqual([]);
     expect(receiver.posts).toEqual([]);
   });
 

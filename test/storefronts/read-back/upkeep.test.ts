@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { minutesAgo, numbersAsText, oneCard, oneRefunded, readBackOf } from './running-read-back.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
-const within = { timeout: 20_000 };
-
 const webhookTo = (delivery_url: string, status = 'disabled', id = 7) => ({
   id,
   topic: 'order.updated',
@@ -39,12 +37,12 @@ describe('webhooks that the shop has switched off', () => {
     const { readBack, flagged } = running;
     const done = (): boolean => readBack.health() === 'warn' && flagged().length > 0;
     await readBack.start();
-    await expect.poll(done, within).toBe(true);
+    await expect.poll(done).toBe(true);
     expect(readBack.details()).toMatchObject({ reason: expect.stringMatching(/main has switched off its webhook 7/) });
     expect(flagged()).toEqual(['null/null webhook_off']);
     Object.assign(stub.webhooks[0] ?? {}, { status: 'active' });
     readBack.notify({ platform: 'woocommerce', shop: 'main' });
-    await expect.poll(() => readBack.health(), within).toBe('pass');
+    await expect.poll(() => readBack.health()).toBe('pass');
     expect([readBack.details(), flagged()]).toEqual([null, []]);
   });
 
@@ -52,11 +50,11 @@ describe('webhooks that the shop has switched off', () => {
     const stub = await new StubWooCommerce().open();
     const { readBack } = await readBackOf('woocommerce', stub);
     await readBack.start();
-    await expect.poll(() => asksForWebhooks(stub), within).toBe(1);
+    await expect.poll(() => asksForWebhooks(stub)).toBe(1);
     stub.put({ id: '1', modifiedMs: minutesAgo(1), body: oneCard('11') });
     stub.webhooks.push(webhookTo('https://worker.example/webhooks/woocommerce/main'));
     readBack.notify({ platform: 'woocommerce', shop: 'main' });
-    await expect.poll(() => stub.webhooks[0]?.status, within).toBe('active');
+    await expect.poll(() => stub.webhooks[0]?.status).toBe('active');
   });
 });
 
@@ -75,7 +73,7 @@ describe('what the shop deleted without a webhook', () => {
       '2/21 1 x steam-usd-20 cancelled',
       '3/31 1 x steam-usd-20 pending',
     ];
-    await expect.poll(running.bought, within).toEqual(gone);
+    await expect.poll(running.bought).toEqual(gone);
     expect(stub.asked().filter((path) => path.endsWith('/orders/3'))).toEqual([]);
   });
 
@@ -93,6 +91,6 @@ describe('what the shop deleted without a webhook', () => {
     await running.run();
     order.refunds.splice(0);
     await running.readBack.start();
-    await expect.poll(running.flagged, within).toEqual(['1/11 two_states_in_one_second']);
+    await expect.poll(running.flagged).toEqual(['1/11 two_states_in_one_second']);
   });
 });

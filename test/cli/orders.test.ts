@@ -403,7 +403,7 @@ describe('order-sync queue status', () => {
 
       1 x insufficient_balance balance:EUR (pause), since 2026-11-21 11:00:00Z
         Balance too low
-        to do: repair its cause: the worker tries again by itself, or at once after \`queue resume\`
+        to do: add balance at the supplier, then \`queue resume\`
         id: pause:balance:EUR
       1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
         the reference has expired
@@ -455,13 +455,13 @@ describe('order-sync queue status', () => {
             "line_id": null,
             "message": "Balance too low",
             "order_id": null,
-            "reason": "paused",
+            "reason": "balance_too_low",
             "reference": null,
             "scope": "balance:EUR",
             "since": "2026-11-21T11:00:00.000Z",
             "source": null,
             "state": "paused",
-            "what_to_do": "repair its cause: the worker tries again by itself, or at once after \`queue resume\`",
+            "what_to_do": "add balance at the supplier, then \`queue resume\`",
           },
           {
             "can_acknowledge": true,

@@ -6,6 +6,10 @@ import { longText, section, table, timeText } from './parts.ts';
 
 const shownPauses = 20;
 
+/** The advice; none yet where a pause may end by itself within a minute. */
+const whatToDo = (read: PageSources['read'], id: string): string =>
+  read.attention(1, { kind: 'pause', ids: [id] })[0]?.whatToDo ?? 'wait for the next try';
+
 /** The paused scopes that hold up the most; null: there is none. */
 export function pausedScopes({ read, clock }: PageSources, context: FormContext): Html | null {
   const pauses = read.pauses();
@@ -18,12 +22,11 @@ export function pausedScopes({ read, clock }: PageSources, context: FormContext)
     timeText(sinceMs, nowMs),
     scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
     probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
-    actionForms.pause(scope, context),
+    html`${whatToDo(read, `pause:${scope}`)}${actionForms.pause(scope, context)}`,
   ]);
-  const header = ['Scope', 'Reason', 'Since', 'Entries held up', 'Next try', 'Decide'];
+  const header = ['Scope', 'Reason', 'Since', 'Entries held up', 'Next try', 'What to do'];
   const others = pauses.length - shown.length;
   const main = html`${table('Paused scopes', header, rows)}
-${shown.some(({ probeAtMs }) => probeAtMs !== null) ? html`<p>A pause with a next try ends by itself when that try succeeds; nothing is lost until then.</p>` : null}
 ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}`;
   return section('pauses', 'Paused', main);
 }
@@ -39,7 +42,8 @@ export function pausedSinks({ read, clock }: PageSources): Html | null {
     timeText(sinceMs, nowMs),
     html`<a href="/deliveries?sink=${encodeURIComponent(sink)}">${waiting}</a>`,
     timeText(probeAtMs, nowMs),
+    whatToDo(read, `sink:${sink}`),
   ]);
-  const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try'];
+  const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try', 'What to do'];
   return section('sinks', 'Sinks that take no results', table('Paused sinks', header, rows));
 }

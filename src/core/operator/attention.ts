@@ -62,8 +62,12 @@ export const attentionReasons = {
   paused_by_person: itsScope`resume it with ${'resume'}`,
   connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`reload\`; if the mapping is right, ${'resume'}`,
   api_unreachable: itsScope`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
+  wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
+  key_refused: itsScope`replace the key and \`reload\`, or ask the supplier why it refuses it; then ${'resume'}`,
+  account_refused: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
+  balance_too_low: itsScope`add balance at the supplier, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that the orders were bought from; if the account of this key is right from now on, ${'resume'}`,
-  paused: itsScope`repair its cause: the worker tries again by itself, or at once after ${'resume'}`,
+  paused: itsScope`ask the supplier, or correct \`wholesale.wire\`: ${'show'} has the answers; then ${'resume'}`,
   sink_paused: holding(
     'the results for this sink; nothing else',
   )`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,

@@ -114,23 +114,13 @@ interface AlertContext {
   readonly pagesUrl: string | null;
 }
 
-/**
- * One alert, as it is posted. Its id is the same when the same news is posted again.
- */
-export function alertMessage(
-  news: News,
-  format: AlertSettings['format'],
-  context: AlertContext,
-): { readonly id: string; readonly body: string } {
+/** One alert, as it is posted. Its id is the same when the same news is posted again. */
+export function alertMessage(news: News, format: AlertSettings['format'], context: AlertContext) {
   const { instance, after } = context;
   const subject = news.firing.map(({ condition, count, newestMs }) => [condition, count, newestMs]);
   const id = hash('sha256', JSON.stringify([instance, after, subject, news.resolved]), 'hex').slice(0, 32);
   const body = format === 'slack' ? { text: slackText(context, news) } : eventOf(context, news);
   return { id, body: `${JSON.stringify(body)}\n` };
-}
-
-function exampleOf({ id, source, orderId, code, sinceMs, whatToDo }: AlertRow) {
-  return { id, source, order_id: orderId, code, since: isoTime(sinceMs), what_to_do: whatToDo };
 }
 
 function eventOf({ instance, nowMs, pagesUrl }: AlertContext, { firing, resolved }: News) {
@@ -146,7 +136,9 @@ function eventOf({ instance, nowMs, pagesUrl }: AlertContext, { firing, resolved
       shops,
       what_to_do: whatToDo,
       link: linkOf(pagesUrl, open),
-      examples: examples.map(exampleOf),
+      examples: examples.map(({ id, source, orderId, code, ...row }) => {
+        return { id, source, order_id: orderId, code, since: isoTime(row.sinceMs), what_to_do: row.whatToDo };
+      }),
     };
   });
   return { type: 'alert', timestamp: isoTime(nowMs), data: { instance, firing: told, resolved } };

@@ -15,10 +15,10 @@ afterEach(() => outbox.close());
 const agoMs = (ms: number): number => Date.now() - ms;
 const anHour = 3_600_000;
 
-const pause = (scope: string, sinceMs = agoMs(anHour)) =>
+const pause = (scope: string, sinceMs = agoMs(anHour), reason = 'order_absent') =>
   outbox.store.submission.pauses.open({
     scope,
-    reason: 'order_absent',
+    reason,
     message: '3 entries in a row',
     openedBy: 'worker',
     probeAtMs: null,
@@ -69,7 +69,7 @@ describe('the attention list', () => {
         since: new Date(sinceMs).toISOString(),
         scope: 'variant:card',
         holdsUp: 'orders of this product',
-        whatToDo: 'repair its cause: the worker tries again by itself, or at once after `queue resume`',
+        whatToDo: 'ask the supplier, or correct `wholesale.wire`: `orders show` has the answers; then `queue resume`',
         canAcknowledge: false,
       },
     ]);
@@ -86,17 +86,29 @@ describe('the attention list', () => {
     expect(listed.map(({ orderId }) => orderId)).toEqual(['old']);
   });
 
-  it('shows a pause once it is older than a minute, and one that a clock opened that was set back later', async () => {
-    await pause('family:esim', agoMs(50_000));
-    await pause('family:gift_card', agoMs(61_000));
-    await pause('balance:USD', agoMs(-anHour));
+  it.each([
+    ['api_unreachable', 74, 76],
+    // Its second probe comes after 90 s.
+    ['api_disabled', 94, 96],
+    ['manual', 59, 61],
+  ])('shows a pause because of %s later than a short outage', async (reason, early, late) => {
+    await pause('family:esim', agoMs(early * 1000), reason);
+    await pause('family:gift_card', agoMs(late * 1000), reason);
+    // A clock that was set back later opened it.
+    await pause('balance:USD', agoMs(-anHour), reason);
     expect(pausedInAttention()).toEqual(['balance:USD', 'family:gift_card']);
   });
 
-  it('shows at once that a family waits for the first delivered order under its connector', async () => {
-    const pausedNow = { scope: 'family:esim', message: '', openedBy: 'worker', probeAtMs: null, nowMs: Date.now() };
-    await outbox.store.submission.pauses.open({ ...pausedNow, reason: 'connector_unproven' });
-    expect(pausedInAttention()).toEqual(['family:esim']);
+  it.each([
+    ['connector_unproven', 'connector_unproven'],
+    ['invalid_key', 'key_refused'],
+    ['ip_not_allowed', 'account_refused'],
+    ['tls_refused', 'wrong_address'],
+    ['insufficient_balance', 'balance_too_low'],
+    ['answer_mismatch', 'paused'],
+  ])('shows at once a pause that is no outage: %s', async (reason, expected) => {
+    await pause('family:esim', Date.now(), reason);
+    expect(outbox.store.read.attention(100)).toMatchObject([{ scope: 'family:esim', reason: expected }]);
   });
 
   it('shows the pause of a product only while something of it is to be sent', async () => {

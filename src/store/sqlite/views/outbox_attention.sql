@@ -49,24 +49,32 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- Pauses that are older than a minute, because most end before; one for an unproven connector, or for a key of another account, at once. That of a product
+-- What may be a short outage is shown after the probes that end it: the second one of an API that says it is down comes after
+-- 90 s, others within 75 s. Other pauses are shown at once, and what a person paused after a minute. That of a product
 -- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
 -- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
-                     WHEN 'api_unreachable' THEN 'api_unreachable'
+                     WHEN 'api_unreachable' THEN 'api_unreachable' WHEN 'api_disabled' THEN 'api_unreachable'
+                     WHEN 'redirect' THEN 'wrong_address' WHEN 'tls_refused' THEN 'wrong_address'
+                     WHEN 'invalid_key' THEN 'key_refused' WHEN 'ip_not_allowed' THEN 'account_refused'
+                     WHEN 'account_not_allowed' THEN 'account_refused'
+                     WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
                      WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p
-WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason IN ('connector_unproven', 'key_of_other_account'))
+WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
+         - CASE p.reason WHEN 'api_disabled' THEN 95000 WHEN 'api_unreachable' THEN 75000 WHEN 'order_absent' THEN 75000
+                         WHEN 'redirect' THEN 75000 WHEN 'manual' THEN 60000 ELSE -1 END
+         AND unixepoch('subsec') * 1000)
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
 -- A sink that takes no results, while some wait for it.
 SELECT 'pause', 'sink_paused' AS reason, 'sink:' || p.sink, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.sink, NULL, 0
 FROM sink_pauses p
-WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000
+WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 75000 AND unixepoch('subsec') * 1000
   AND EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000)
 UNION ALL
 -- For a day after the last 429, because whoever else uses the key may rest at night.

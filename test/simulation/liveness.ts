@@ -199,9 +199,14 @@ export class Liveness {
     return (account.balances[line.currency ?? ''] ?? 0) >= 10_000_000;
   }
 
-  get #mostUnknown(): number {
+  /** The limits of unknown outcomes, in the order in which they apply. */
+  get #unknownLimits(): readonly number[] {
     const { settings, reloads } = this.#plan;
-    return Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
+    return [settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes)];
+  }
+
+  get #mostUnknown(): number {
+    return Math.min(...this.#unknownLimits);
   }
 
   /** How many unknown outcomes these products can leave: two each at most. */
@@ -213,10 +218,11 @@ export class Liveness {
   /** Whether unknown outcomes of these products alone can reach the limit: of all, or of what they may have together. */
   #canFillLimit(isSound: boolean, isUnknown: (product: string) => boolean): boolean {
     const most = this.#mostUnknown;
-    // What was bought before has the rest to itself.
-    if (isSound && most > 1) return false;
+    // What was bought before has the rest to itself, unless more was unknown when a reload lowered the limit.
+    const isLowered = this.#unknownLimits.some((limit, index, all) => all.slice(0, index).some((it) => it > limit));
+    if (isSound && most > 1 && !isLowered) return false;
     const ofProducts = this.#unknownOf([...this.#plan.account.products.keys()].filter(isUnknown));
-    return ofProducts >= Math.max(1, Math.floor(most / 2));
+    return ofProducts >= (isSound ? most : Math.max(1, Math.floor(most / 2)));
   }
 
   /** Whether products can fill the rest, too, because each was bought before it failed, and no lookup clears any. */

@@ -144,7 +144,7 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
           orders,
         })
       )
-        world.violate('I7', `${name} needs review without a reason`);
+        world.violate('I7', `${name} needs review without a reason: ${entry.error?.message ?? 'no error'}`);
       return;
     default:
       world.violate('I7', `${name} is still ${entry.state}`);
@@ -248,17 +248,13 @@ function mayBeAtOtherAccount({ api, plan }: World, { authorization, lastMs }: Se
   return api.ledger.orders.some((it) => it.account !== sentTo && it.atMs < lastMs);
 }
 
-/** Whether the key that sent it was revoked since: nobody knows yet whether the other keys are of the same account. */
-function wasSenderDenied({ plan }: World, { authorization, leftAtMs }: SeenOfCall): boolean {
-  const { authorizations, denials } = plan.account;
+/** Whether the key that sent it was denied since: nobody knows yet whether the other keys are of the same account. */
+function wasSenderDenied({ plan, wire }: World, { authorization, leftAtMs }: SeenOfCall): boolean {
+  const deniedAtMs = wire.keyDeniedAt(authorization);
   return (
-    authorizations.length > 1 &&
-    denials.some(
-      (it) =>
-        it.code === 'invalid_key' &&
-        (it.authorization ?? authorization) === authorization &&
-        it.untilMs > (leftAtMs ?? Number.POSITIVE_INFINITY),
-    )
+    plan.account.authorizations.length > 1 &&
+    deniedAtMs !== null &&
+    deniedAtMs >= (leftAtMs ?? Number.POSITIVE_INFINITY)
   );
 }
 

@@ -16,8 +16,10 @@ const minuteMs = 60_000;
  * How long after its cause a pause may last, in ms, if an order of its scope comes: the longest delay until the scope is
  * tried, and what the try takes.
  */
-export function mayLastMs({ scope }: PausedScope): number {
+export function mayLastMs({ scope, reason }: PausedScope): number {
   if (scope === 'account' || scope.startsWith('key:')) return 20 * minuteMs;
+  // Each try may buy what nobody wants.
+  if (reason === 'answer_mismatch' || reason === 'unread_fields') return 270 * minuteMs;
   return scope.startsWith('balance:') ? 30 * minuteMs : 90 * minuteMs;
 }
 

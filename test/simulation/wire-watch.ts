@@ -70,6 +70,8 @@ export class WireWatch implements WireObserver {
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
+  /** When a key was last denied, also if it was let in since. */
+  readonly #keyDenials = new Map<string, number>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #beforeLeaving: (wire: WireCall, subject: string) => void;
@@ -155,6 +157,7 @@ export class WireWatch implements WireObserver {
     );
     const denies =
       code === null ? null : accountWide.has(code) ? 'account' : keyWide.has(code) ? call.authorization : null;
+    if (denies !== null && denies === call.authorization) this.#keyDenials.set(denies, this.#nowMs());
     if (denies !== null) this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
     if (denies === null) this.#answeredWhileDenied(wire, end, code);
     this.calls.onEnd(wire, end, spends ? subjectOf(call) : call.path);
@@ -209,6 +212,11 @@ export class WireWatch implements WireObserver {
   /** When the worker last got an answer about any of these references, also about one that was never sent. */
   lastSeenMs(references: Iterable<string>): number {
     return Math.max(0, ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0));
+  }
+
+  /** When the API last denied this key; null: never. */
+  keyDeniedAt(authorization: string | null): number | null {
+    return this.#keyDenials.get(authorization ?? '') ?? null;
   }
 
   /** Whether a lookup of this kind found an order before that time. */

@@ -87,12 +87,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
   return routes;
 }
 
-async function answer(
-  context: Context,
-  options: ControlOptions,
-  action: string,
-  perform: () => Promise<unknown>,
-): Promise<Response> {
+async function answer(context: Context, options: ControlOptions, action: string, perform: () => Promise<unknown>) {
   try {
     return context.json({ result: await perform() });
   } catch (error) {

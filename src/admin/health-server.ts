@@ -112,7 +112,7 @@ function detailsOf(checks: readonly HealthCheck[]): object {
 }
 
 /** Null: it cannot be read, or there is nothing. */
-function readable(read: (() => object | null) | undefined): object | null {
+export function readable(read: (() => object | null) | undefined): object | null {
   try {
     return read?.() ?? null;
   } catch {

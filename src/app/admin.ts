@@ -8,6 +8,7 @@ import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/health-checks.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
+import { troublesOf } from './build-results.ts';
 import { type CommandCalls, commandSettings, performCalls } from './commands.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
 import type { ConfigReloader } from './reload.ts';
@@ -65,7 +66,7 @@ function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, cu
 
 function adminPages(
   parts: WorkerParts,
-  { reloader, draining }: AdminDeps,
+  { reloader, checks, draining }: AdminDeps,
   deps: WorkerDeps,
   current: CurrentConfig,
   perform: ReturnType<typeof performer>,
@@ -81,6 +82,7 @@ function adminPages(
     sources: {
       read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
+      troubles: async () => (await troublesOf(checks)).map(({ text }) => text),
       configInUse: () => reloader?.inUse ?? null,
       instance: config.instance,
       environment: config.wholesale.environment,

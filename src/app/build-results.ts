@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
-import { runChecks, type HealthCheck } from '../admin/health-server.ts';
+import { readable, runChecks, type HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
+import { checkReason } from '../core/operator/health-reasons.ts';
 import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { AlertLoop } from '../results/alerts/alert-loop.ts';
+import type { Trouble } from '../results/alerts/news.ts';
 import { callbackSink } from '../results/callback-sink.ts';
 import { CsvResults, type ReadOriginal } from '../results/csv-results.ts';
 import { customerTexts } from '../results/customer-texts.ts';
@@ -61,11 +63,20 @@ export async function buildAlerts(
   const pagesUrl = () => current.config.admin.hosts.map((host) => `https://${host}`)[0] ?? null;
   await store.alerts.keep(alerts.map(({ name }) => name));
   const logger = parent.child({ component: 'alerts' });
-  const failingChecks = async (): Promise<readonly string[]> =>
-    Object.entries(await runChecks(checks))
-      // A backup that failed is only a warning of health, but nobody looks there before it is needed.
-      .filter(([name, status]) => status === 'fail' || (name === 'upkeep' && status === 'warn'))
-      .map(([name]) => name);
-  const deps = { store, clock, random, logger, version, instance, pagesUrl, failingChecks };
+  const troubles = () => troublesOf(checks);
+  const deps = { store, clock, random, logger, version, instance, pagesUrl, troubles };
   return alerts.map((settings) => new AlertLoop(settings, deps));
+}
+
+/** The lists have the rows behind these warnings; anybody may call the webhook, and codes in clear are no news. */
+const shownByRows = new Set(['submission', 'attention', 'results', 'sealing', 'webhook']);
+
+/** The checks that people are told about, with what to do first. */
+export async function troublesOf(checks: readonly HealthCheck[]): Promise<readonly Trouble[]> {
+  const results = await runChecks(checks);
+  return checks.flatMap(({ name, details }) => {
+    const status = results[name] ?? 'fail';
+    if (status === 'pass' || (status === 'warn' && shownByRows.has(name))) return [];
+    return [{ check: name, isFailed: status === 'fail', text: checkReason(name, status, { ...readable(details) }) }];
+  });
 }

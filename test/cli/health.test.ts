@@ -69,7 +69,8 @@ describe('order-sync health', () => {
       '',
     ].join('\n');
     expect(await worker.run('health')).toEqual({ code: 0, stdout, stderr: '' });
-    const why = 'The database cannot be written, or its file was replaced: nothing is accepted.';
+    const why =
+      'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.';
     expect(await worker.run('health', '--strict')).toEqual({ code: 8, stdout: `${stdout}${why}\n`, stderr: '' });
     const strict = await worker.run('health', '--strict', '--json');
     expect(JSON.parse(strict.stdout)).toMatchObject({ status: 'warn', reasons: [why] });

@@ -109,11 +109,8 @@ function fieldsOf(body: Readonly<Record<string, unknown>>): FormFields {
  * A page that is shown without a redirect: a preview changes nothing, and codes are kept nowhere. Null: something is to be
  * done.
  */
-async function shownAtOnce(
-  request: FormRequest,
-  { sources: { read }, perform: send }: ActionOptions,
-  form: FormContext,
-): Promise<{ title: string; main: Html } | null> {
+async function shownAtOnce(request: FormRequest, { sources, perform: send }: ActionOptions, form: FormContext) {
+  const { read } = sources;
   if (request.kind === 'command') {
     if (request.command.action !== 'reveal') return null;
     const result = await send(request.command);
@@ -148,11 +145,7 @@ function doneText(command: OperatorCommand): string {
 }
 
 /** Returns what a report says. Null: the page that the form came from shows what became of it. */
-async function perform(
-  request: FormRequest,
-  fields: FormFields,
-  { sources, perform: send }: ActionOptions,
-): Promise<Html | null> {
+async function perform(request: FormRequest, fields: FormFields, { sources, perform: send }: ActionOptions) {
   if (request.kind === 'command') {
     throwIfNothingDone(await send(request.command));
     return null;

@@ -27,10 +27,7 @@ function hiddenFields({ visitor, returnTo }: FormContext, fields: OfferedAction[
   return Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 }
 
-export function openForm(
-  { title, what, fields, inputs, isPreview = false }: OfferedAction,
-  context: FormContext,
-): Html {
+export function openForm({ title, what, fields, inputs, isPreview = false }: OfferedAction, context: FormContext) {
   return html`<form class="stack" method="post" action="/actions">
 ${hiddenFields(context, fields)}
 <p>${what}</p>

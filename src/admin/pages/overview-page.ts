@@ -13,7 +13,7 @@ const shownCauses = 10;
 const mostCounted = 10_000;
 
 /** The answers to what a person asks first, then what needs one, what is paused, and the progress of the worker. */
-export function overviewPage(sources: PageSources, context: FormContext): Html {
+export function overviewPage(sources: PageSources, context: FormContext, troubles: readonly string[]): Html {
   const { read, clock } = sources;
   const nowMs = clock.wallMs();
   const queue = sources.explainQueue();
@@ -26,7 +26,7 @@ ${causes.length > shownCauses ? html`<p><a href="/attention">${causes.length - s
   const sending = html`${queueFacts(queue, nowMs)}
 ${lastPause(sources, nowMs)}`;
   return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
-${notes.map((note) => html`<p class="warning">${note}</p>`)}
+${[...troubles, ...notes].map((note) => html`<p class="warning">${note}</p>`)}
 ${firstAnswers(sources, groups, queue)}
 ${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}

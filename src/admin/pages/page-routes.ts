@@ -43,14 +43,16 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   return routes;
 }
 
+type Content = (context: FormContext, url: URL) => Html | Promise<Html>;
+
 function addPages(routes: Hono<PageEnv>, sources: PageSources, show: ShowPage): void {
-  const add = (path: string, title: string, content: (context: FormContext, url: URL) => Html): void => {
-    routes.get(path, (context) => {
+  const add = (path: string, title: string, content: Content): void => {
+    routes.get(path, async (context) => {
       const url = new URL(context.req.url);
-      return context.html(show(context, title, content(formContext(context, url), url)));
+      return context.html(show(context, title, await content(formContext(context, url), url)));
     });
   };
-  add('/', 'Overview', (context) => overviewPage(sources, context));
+  add('/', 'Overview', async (context) => overviewPage(sources, context, await sources.troubles()));
   add('/attention', 'Attention', (context, url) => attentionPage(sources, context, url));
   add('/attention/review', 'Review', (context, url) => reviewPage(sources, context, url));
   add('/orders', 'Orders', (context, url) => ordersPage(sources, context, url));

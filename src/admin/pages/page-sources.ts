@@ -11,6 +11,8 @@ export interface PageSources {
   readonly explainQueue: () => QueueExplanation;
   /** The values in use, with where they came from; null: they cannot be read. */
   readonly configInUse: () => Pick<LoadedConfig, 'values' | 'digests'> | null;
+  /** Why checks of `/healthz` do not pass, with what to do first. */
+  readonly troubles: () => Promise<readonly string[]>;
   readonly instance: string;
   readonly environment: 'sandbox' | 'production';
   readonly version: string;

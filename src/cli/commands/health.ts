@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { countsText } from '../../core/counts.ts';
+import { checkReason } from '../../core/operator/health-reasons.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
 import { addConfigOptions, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
@@ -80,50 +81,27 @@ export async function askHealth(address: string, path: string): Promise<{ health
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** The meaning of a check that does not pass, where its details do not say more. */
-const meanings: Readonly<Record<string, string>> = {
-  database: 'The database cannot be written, or its file was replaced: nothing is accepted.',
-  disk: 'The disk of the outbox is nearly full: no new orders are taken in.',
-  progress_file: 'The progress file cannot be written: an older copy of the database may not be noticed.',
-  folder: 'The inbox or another folder of the intake cannot be used.',
-  webhook: 'The intake over HTTP refuses callers, has a long queue, or a SKU map that cannot be used.',
-  submission: 'Something is paused.',
-  clock: 'The clock of this machine differs from that of the API.',
-  results: 'A sink takes no results.',
-  config: 'The changed configuration was refused, and the one before is in use: run `order-sync check-config`.',
-  read_back: 'A shop cannot be read back.',
-};
-
-/**
- * One sentence for each reason why the worker is not well, for people.
- * @param body a check without details is explained in general; one that is not known is named
- */
+/** One sentence for each reason why the worker is not well, for people. */
 export function healthReasons(body: Partial<HealthBody>): readonly string[] {
   return Object.entries(body.checks ?? {})
     .filter(([, status]) => status !== 'pass')
     .flatMap(([name, status]) => {
-      const told = name === 'submission' ? pauseReasons(body) : detailReasons(name, body.details?.[name] ?? null);
-      return told.length > 0 ? told : [meanings[name] ?? `The check ${name} is \`${status}\`: the log says why.`];
+      const details = body.details?.[name] ?? {};
+      const told = name === 'submission' ? pauseReasons(body) : detailReasons(name, details);
+      return told.length > 0 ? told : [checkReason(name, status, details)];
     });
 }
 
-function detailReasons(name: string, details: Details | null): readonly string[] {
-  if (details === null) return [];
-  const { reason, next } = details;
-  if (typeof reason === 'string') {
-    const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
-    return [typeof next === 'string' ? `${sentence}. To do: ${next}.` : `${sentence}.`];
-  }
-  if (name === 'attention') {
+function detailReasons(name: string, details: Details): readonly string[] {
+  if (name === 'attention' && Object.keys(details).length > 0) {
     const { more, ...kinds } = details;
     return [
       `The attention list has ${counts(kinds)}${more === true ? ' and more' : ''}: see \`order-sync orders list --attention\`.`,
     ];
   }
   if (name === 'results') return Object.entries(details).map(([sink, pause]) => sinkReason(sink, pause));
-  if (name === 'clock' && typeof details['ahead_ms'] === 'number') return [clockReason(details['ahead_ms'])];
-  if (name === 'webhook') return [`Callers were refused in the last minute: ${counts(details['refused'])}.`];
-  return [];
+  const { refused } = details;
+  return refused === undefined ? [] : [`Callers were refused in the last minute: ${counts(refused)}.`];
 }
 
 function pauseReasons({ pauses = [], pauses_not_shown: more = 0 }: Partial<HealthBody>): readonly string[] {
@@ -136,11 +114,6 @@ function pauseReasons({ pauses = [], pauses_not_shown: more = 0 }: Partial<Healt
 function sinkReason(sink: string, pause: unknown): string {
   const { reason, since, waiting }: Details = isObject(pause) ? pause : {};
   return `The sink ${sink} takes no results since ${String(since)} (${String(reason)}); ${String(waiting)} wait.`;
-}
-
-function clockReason(aheadMs: number): string {
-  const seconds = Math.round(Math.abs(aheadMs) / 1000);
-  return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API.`;
 }
 
 const counts = (value: unknown): string => countsText(isObject(value) ? value : {});

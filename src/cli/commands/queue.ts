@@ -17,7 +17,6 @@ import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { attentionGroupsText, attentionTotal, columnsOf, renderTable } from '../table.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { askWorker, cliActor, sendCommand } from '../worker-client.ts';
-import type { CommandResult } from '../../core/operator/operator-command.ts';
 
 /** How many rows and causes of the attention list are shown; the count of all is not limited. */
 const shownAttention = 20;
@@ -128,11 +127,7 @@ function addQueueExplain(queue: Command, context: CliContext): void {
 }
 
 /** Without a worker nothing is sent: there is no budget to ask, and no estimate. */
-async function explainWithoutWorker(
-  options: ConfigOptions,
-  reference: string | null,
-  nowMs: number,
-): Promise<CommandResult> {
+async function explainWithoutWorker(options: ConfigOptions, reference: string | null, nowMs: number) {
   const { submit, disk } = (await configWithoutSecrets(options)).config;
   const { maxUnknownOutcomes } = submit;
   const limits = { maxUnknownOutcomes, minFreeBytes: disk.sendingMinFreeBytes };

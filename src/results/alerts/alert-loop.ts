@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { AlertSettings } from '../settings.ts';
 import { postSigned } from '../signed-post.ts';
 import { SinkPause } from '../sink-pause.ts';
-import { alertMessage, newsSince, openConditions, type News } from './news.ts';
+import { alertMessage, newsSince, openConditions, type News, type Trouble } from './news.ts';
 
 interface AlertDeps {
   readonly store: Store;
@@ -19,7 +19,7 @@ interface AlertDeps {
   readonly instance: string;
   /** The pages, as people reach them; null: nobody told the worker. */
   readonly pagesUrl: () => string | null;
-  readonly failingChecks: () => Promise<readonly string[]>;
+  readonly troubles: () => Promise<readonly Trouble[]>;
   /** How often it looks for news. Default: 10 s. */
   readonly everyMs?: number;
 }
@@ -80,7 +80,7 @@ export class AlertLoop {
   }
 
   async #look(): Promise<void> {
-    const { store, clock, failingChecks } = this.#deps;
+    const { store, clock, troubles } = this.#deps;
     const { name, on } = this.#settings;
     await this.#pause.restore();
     if (this.#pause.waitMs() > 0) return;
@@ -88,7 +88,7 @@ export class AlertLoop {
     // Read each time: the stored times move when the clock is set.
     const told = this.#unrecorded ?? (await store.alerts.told(name));
     const { rows, complete } = await store.alerts.rows(mostRows);
-    const open = openConditions(rows, await failingChecks()).filter(({ topic }) => on.includes(topic));
+    const open = openConditions(rows, await troubles()).filter(({ topic }) => on.includes(topic));
     const news = newsSince(told.conditions, open, complete);
     if (news.firing.length + news.resolved.length === 0) {
       // Rows that ended are forgotten: when there are as many again, that is news.

@@ -3,9 +3,18 @@ import { isoTime, shortTime } from '../../core/clock.ts';
 import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
 import type { AlertSettings, AlertTopic } from '../settings.ts';
 
+/** A check of `/healthz` that does not pass: why, and what a person does first. */
+export interface Trouble {
+  readonly check: string;
+  readonly isFailed: boolean;
+  readonly text: string;
+}
+
 /** Something that is wrong now, with the rows that show it. */
 interface OpenCondition extends AlertCondition {
   readonly topic: AlertTopic;
+  readonly severity: 'critical' | 'warning';
+  readonly message: string;
   /** Some of its rows, the newest first. */
   readonly examples: readonly AlertRow[];
   /** The time of its oldest row, in ms; null where there are no rows. */
@@ -23,15 +32,17 @@ export interface News {
   readonly toldThen: readonly AlertCondition[];
 }
 
-const examplesOfEach = 5;
+const examplesOfEach = 10;
 
-export function openConditions(rows: readonly AlertRow[], failing: readonly string[]): readonly OpenCondition[] {
+export function openConditions(rows: readonly AlertRow[], troubles: readonly Trouble[]): readonly OpenCondition[] {
   const grouped = Map.groupBy(rows, conditionOf);
   const ofRows = [...grouped].map(([condition, all]): OpenCondition => {
     const newestFirst = all.toSorted((a, b) => b.sinceMs - a.sinceMs);
     return {
       condition,
       topic: topicOf(condition),
+      severity: severityOf(condition, all),
+      message: `${all.length} ${sentences[condition] ?? condition}`,
       count: all.length,
       newestMs: newestFirst[0]?.sinceMs ?? 0,
       examples: newestFirst.slice(0, examplesOfEach),
@@ -40,11 +51,11 @@ export function openConditions(rows: readonly AlertRow[], failing: readonly stri
       whatToDo: newestFirst[0]?.whatToDo ?? '',
     };
   });
-  const ofChecks = failing.map((check): OpenCondition => {
+  const ofChecks = troubles.map(({ check, isFailed, text: message }): OpenCondition => {
     const condition = `check:${check}`;
-    const topic = topicOf(condition);
-    const whatToDo = '`order-sync health --strict` says why';
-    return { condition, topic, count: 1, newestMs: 0, examples: [], sinceMs: null, shops: [], whatToDo };
+    const facts = { topic: topicOf(condition), severity: isFailed ? 'critical' : 'warning', message } as const;
+    const whatToDo = '`order-sync health --strict` says the same';
+    return { condition, ...facts, count: 1, newestMs: 0, examples: [], sinceMs: null, shops: [], whatToDo };
   });
   return [...ofRows, ...ofChecks];
 }
@@ -99,9 +110,8 @@ const sentences: Readonly<Record<string, string>> = {
 /** What stops buying, or may lose orders, is critical; anything else can wait for the morning. */
 const critical: ReadonlySet<string> = new Set(['older_copy', 'key_used_elsewhere']);
 
-function severityOf({ condition, examples }: OpenCondition): 'critical' | 'warning' {
-  const stopsAll = condition === 'pause' && examples.some(({ id }) => id === 'pause:account');
-  return stopsAll || condition.startsWith('check:') || critical.has(condition) ? 'critical' : 'warning';
+function severityOf(condition: string, rows: readonly AlertRow[]): 'critical' | 'warning' {
+  return critical.has(condition) || rows.some(({ id }) => id === 'pause:account') ? 'critical' : 'warning';
 }
 
 /** Where the message comes from. */
@@ -125,13 +135,13 @@ export function alertMessage(news: News, format: AlertSettings['format'], contex
 
 function eventOf({ instance, nowMs, pagesUrl }: AlertContext, { firing, resolved }: News) {
   const told = firing.map((open) => {
-    const { condition, topic, count, examples, sinceMs, shops, whatToDo } = open;
+    const { condition, topic, severity, count, message, examples, sinceMs, shops, whatToDo } = open;
     return {
       condition,
       topic,
-      severity: severityOf(open),
+      severity,
       count,
-      message: sentenceOf(open),
+      message,
       since: sinceMs === null ? null : isoTime(sinceMs),
       shops,
       what_to_do: whatToDo,
@@ -152,12 +162,12 @@ function linkOf(pagesUrl: string | null, { condition, topic }: OpenCondition): s
 
 function slackText({ instance, pagesUrl }: AlertContext, { firing, resolved }: News): string {
   const lines = firing.flatMap((open) => {
-    const { sinceMs, shops, examples, whatToDo } = open;
+    const { severity, message, sinceMs, shops, examples, whatToDo } = open;
     const since = sinceMs === null ? '' : `, since ${shortTime(isoTime(sinceMs))}`;
     const where = shops.length === 0 ? '' : ` in ${shops.slice(0, examplesOfEach).join(', ')}`;
     const link = linkOf(pagesUrl, open);
     return [
-      `• ${severityOf(open)}: ${slackSafe(`${sentenceOf(open)}${where}${since}`)}`,
+      `• ${severity}: ${slackSafe(`${message}${where}${since}`)}`,
       ...examples.map(
         ({ id, orderId, code }) => `   ${slackSafe(orderId === null ? id : `order ${orderId}`)}: ${slackSafe(code)}`,
       ),
@@ -167,12 +177,6 @@ function slackText({ instance, pagesUrl }: AlertContext, { firing, resolved }: N
   });
   const ended = resolved.length === 0 ? [] : [`Resolved: ${resolved.join(', ')}`];
   return [`order-sync ${slackSafe(instance)}`, ...lines, ...ended].join('\n');
-}
-
-function sentenceOf({ condition, count }: OpenCondition): string {
-  const check = /^check:(.*)/.exec(condition)?.[1];
-  if (check !== undefined) return `the check ${check} of the worker fails`;
-  return `${count} ${sentences[condition] ?? condition}`;
 }
 
 /** An id must not make a link or a mention of everybody. */

@@ -68,6 +68,16 @@ describe('the pages', () => {
     expect(text).toContain('class="environment sandbox"');
   });
 
+  it('begin with the checks that do not pass, and what to do first', async () => {
+    const { ask } = await startPages({
+      ...local,
+      sources: { troubles: async () => ['The disk is <full>: free space.'] },
+    });
+    expect((await ask('/')).text).toMatch(
+      /<p class="warning">The disk is &lt;full&gt;: free space\.<\/p>[\s\S]*class="answers"/,
+    );
+  });
+
   it('find orders by state, shop and text, and keep the filter in the address', async () => {
     const { ask } = await startPages(local);
     const ordersIn = async (path: string) =>

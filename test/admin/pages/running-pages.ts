@@ -67,6 +67,7 @@ export async function startPages(options: PagesOptions = {}) {
   const sources: PageSources = {
     read: store.read,
     explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),
+    troubles: async () => [],
     configInUse: () => loadConfig({ file: place.configFile, environment: {} }),
     instance: 'acme',
     environment: 'sandbox',

@@ -44,10 +44,10 @@ function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
     totalMs: 60_000,
     ...changes,
   };
-  const failingChecks = async (): Promise<readonly string[]> => failing;
+  const troubles = async () => failing.map((check) => ({ check, isFailed: true, text: `${check} fails: repair it` }));
   const logger = pino({ level: 'silent' });
   const pagesUrl = () => 'https://orders.example.com';
-  const worker = { version: '1', instance: 'i', pagesUrl, failingChecks };
+  const worker = { version: '1', instance: 'i', pagesUrl, troubles };
   const deps = { store: outbox.store, clock, random: () => 0, logger, ...worker };
   loop = new AlertLoop(settings, { ...deps, everyMs: 10 });
   loop.start();
@@ -100,7 +100,13 @@ describe('alerts', () => {
         shops: ['shop1'],
         what_to_do: expect.stringMatching(/^correct the line/),
       },
-      { severity: 'critical', since: null, shops: [], link: 'https://orders.example.com/' },
+      {
+        severity: 'critical',
+        message: 'disk fails: repair it',
+        since: null,
+        shops: [],
+        link: 'https://orders.example.com/',
+      },
     ]);
     expect(first?.body).not.toContain('SECRET-VALUE');
 

@@ -106,7 +106,7 @@ export class ReadBack {
   /** Why the health is `warn`, where that can be said; null: the log says it. */
   details(): Readonly<Record<string, string>> | null {
     const reason = this.#loops.find(({ upkeep }) => upkeep.problem !== null)?.upkeep.problem ?? null;
-    const next = 'switch it on in the shop, or give the key the right to write';
+    const next = 'see `doctor`: the shop must reach the worker, and the key must have the right to write';
     return reason === null ? null : { reason: `${reason}: its orders come minutes later, by read-back`, next };
   }
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/message-text.ts';
-import { type ShopChecks, ShopApiError } from '../shop/shop-api.ts';
+import type { ShopChecks } from '../shop/shop-api.ts';
 import type { ShopReaderDeps } from './shop-reader.ts';
 
 const everyMs = 3_600_000;
@@ -8,6 +8,7 @@ const recentMs = 3 * 86_400_000;
 const ordersPerCall = 100;
 /** A shop that lists few of its orders is not asked for each of them. */
 const mostReads = 50;
+const switchedOn = 'the shop had switched off a webhook after failed deliveries: it is on again';
 
 /**
  * Finds changes for which a shop sends no webhook: it switched its webhooks off, which it does for good after some failed
@@ -16,25 +17,23 @@ const mostReads = 50;
 export class ShopUpkeep {
   readonly #deps: ShopReaderDeps;
   #dueMono = Number.NEGATIVE_INFINITY;
-  #problem: string | null = null;
+  /** Why orders come late; null: nothing is known that delays them. */
+  problem: string | null = null;
+  /** How often each webhook was switched on since an hourly check found it on: twice means that the shop does not reach the worker. */
+  readonly #switchedOn = new Map<string, number>();
 
   constructor(deps: ShopReaderDeps) {
     this.#deps = deps;
-  }
-
-  /** Why orders come late; null: nothing is known that delays them. */
-  get problem(): string | null {
-    return this.#problem;
   }
 
   /** Checks once an hour; the webhooks also while one is off, and after an order whose webhook was lost. Never throws. */
   async run(signal: AbortSignal, wasWebhookLost: boolean): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const isDue = clock.monoMs() >= this.#dueMono;
-    if (api.checks === undefined || !(isDue || wasWebhookLost || this.#problem !== null)) return;
+    if (api.checks === undefined || !(isDue || wasWebhookLost || this.problem !== null)) return;
     if (isDue) this.#dueMono = clock.monoMs() + everyMs;
     try {
-      await this.#switchOn(api.checks, signal);
+      await this.#switchOn(api.checks, isDue, signal);
       if (isDue) await this.#readMissing(api.checks, signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -42,18 +41,22 @@ export class ShopUpkeep {
     }
   }
 
-  async #switchOn(checks: ShopChecks, signal: AbortSignal): Promise<void> {
+  async #switchOn(checks: ShopChecks, isDue: boolean, signal: AbortSignal): Promise<void> {
     const { shop, store, clock, logger } = this.#deps;
     const off: string[] = [];
     for (const { id, status } of await checks.webhooksTo(`/webhooks/${shop.platform}/${shop.shop}`, signal)) {
-      if (status !== 'disabled') continue;
-      if (await isSwitchedOn(checks, id, signal))
-        logger.warn({ webhook: id }, 'the shop had switched off a webhook after failed deliveries: it is on again');
-      else off.push(id);
+      const times = this.#switchedOn.get(id) ?? 0;
+      if (status === 'disabled') {
+        const isOn = await checks.switchOn(id, signal);
+        if (isOn) this.#switchedOn.set(id, times + 1);
+        if (isOn && times === 0) logger.warn({ webhook: id }, switchedOn);
+        else off.push(id);
+      } else if (isDue) this.#switchedOn.delete(id);
+      else if (times > 1) off.push(id);
     }
     const problem = `the shop ${shop.shop} has switched off its webhook ${off.join(', ')} after failed deliveries`;
-    this.#problem = off.length === 0 ? null : problem;
-    await store.flagWebhook({ source: shop.source, rule: this.#problem, nowMs: clock.wallMs() });
+    this.problem = off.length === 0 ? null : problem;
+    await store.flagWebhook({ source: shop.source, rule: this.problem, nowMs: clock.wallMs() });
   }
 
   async #readMissing(checks: ShopChecks, signal: AbortSignal): Promise<void> {
@@ -62,10 +65,8 @@ export class ShopUpkeep {
     let reads = 0;
     for (let at = 0; at < orders.length; at += ordersPerCall) {
       const asked = orders.slice(at, at + ordersPerCall);
-      const refunds = await checks.refundCounts(
-        asked.map(({ orderId }) => orderId),
-        signal,
-      );
+      const ids = asked.map(({ orderId }) => orderId);
+      const refunds = await checks.refundCounts(ids, signal);
       const changed = asked.filter(({ orderId, refundCount }) => refunds.get(orderId) !== refundCount);
       for (const { orderId } of changed.slice(0, mostReads - reads)) {
         reads += 1;
@@ -74,15 +75,5 @@ export class ShopUpkeep {
         else await handler().takeRead(read.value, read.refunds, { api, signal });
       }
     }
-  }
-}
-
-/** False: the key may only read. */
-async function isSwitchedOn(checks: ShopChecks, id: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    return await checks.switchOn(id, signal);
-  } catch (error) {
-    if (error instanceof ShopApiError && ['unauthorized', 'refused'].includes(error.kind)) return false;
-    throw error;
   }
 }

@@ -21,8 +21,8 @@ export interface ShopApi {
 /** What is asked of a shop beside its orders. */
 export interface ShopChecks {
   /** The webhooks about orders whose address ends with this path. */
-  webhooksTo(path: string, signal: AbortSignal): Promise<readonly { readonly id: string; readonly status: string }[]>;
-  /** Returns whether the webhook is active now. */
+  webhooksTo(path: string, signal: AbortSignal): Promise<readonly Record<'id' | 'status' | 'url', string>[]>;
+  /** Returns whether the webhook is active now; a key that may only read cannot switch it on. */
   switchOn(id: string, signal: AbortSignal): Promise<boolean>;
   /** How many refunds each of these orders has, at most 100; without those that the shop does not list. */
   refundCounts(orderIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;

@@ -23,10 +23,9 @@ export class WooCommerceApi implements ShopApi {
   readonly checks: ShopChecks = this;
 
   constructor(rest: WooCommerceRest, context: ApiContext) {
-    const secrets = [rest.consumerKey, rest.consumerSecret];
+    const secrets = () => [rest.consumerKey, rest.consumerSecret];
     const authorization = authorizationOf(rest, context.clock);
-    const { ca } = rest;
-    this.#http = new ShopHttp({ rest, ca, authorization, secrets: () => secrets, ...context, errorText, saysAbsent });
+    this.#http = new ShopHttp({ rest, ca: rest.ca, authorization, secrets, ...context, errorText, saysAbsent });
     this.#rest = rest;
   }
 
@@ -65,28 +64,28 @@ export class WooCommerceApi implements ShopApi {
 
   async ownSkus(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     const query = { sku: skus.join(','), _fields: 'sku,type', per_page: '100' };
-    try {
-      const { items } = await this.#get(`${basePath}/products`, query, signal);
-      const products = items.filter(isObject);
-      return products.flatMap(({ sku, type }) => (String(type).endsWith('variation') ? [String(sku)] : []));
-    } catch (error) {
-      // A key that may not read products: nothing is proven.
-      if (error instanceof ShopApiError && ['unauthorized', 'refused'].includes(error.kind)) return [];
-      throw error;
-    }
+    // A key that may not read products: nothing is proven.
+    const asked = this.#get(`${basePath}/products`, query, signal);
+    const { items } = await orElse<ItemPage>({ items: [], total: null }, ['unauthorized', 'refused'], asked);
+    const products = items.filter(isObject);
+    return products.flatMap(({ sku, type }) => (String(type).endsWith('variation') ? [String(sku)] : []));
   }
 
   async webhooksTo(path: string, signal: AbortSignal): ReturnType<ShopChecks['webhooksTo']> {
     const { items } = await this.#get(`${basePath}/webhooks`, { per_page: '100' }, signal);
-    const ofOrders = items.filter(isObject).filter(({ topic, delivery_url: url }) => {
-      return String(topic).startsWith('order.') && String(url).replace(/\/$/, '').endsWith(path);
-    });
-    return ofOrders.map(({ id, status }) => ({ id: String(id), status: String(status) }));
+    const ofOrders = items.filter(isObject).filter(({ topic }) => String(topic).startsWith('order.'));
+    const webhooks = ofOrders.map((shown) => ({
+      id: String(shown['id']),
+      status: String(shown['status']),
+      url: String(shown['delivery_url']),
+    }));
+    return webhooks.filter(({ url }) => url.replace(/\/$/, '').endsWith(path));
   }
 
   async switchOn(id: string, signal: AbortSignal): Promise<boolean> {
     const body = JSON.stringify({ status: 'active' });
-    const value = await this.#call('PUT', `${basePath}/webhooks/${id}`, { body, signal });
+    const call = this.#call('PUT', `${basePath}/webhooks/${id}`, { body, signal });
+    const value = await orElse(null, ['unauthorized', 'refused'], call);
     return isObject(value) && value['status'] === 'active';
   }
 
@@ -97,14 +96,9 @@ export class WooCommerceApi implements ShopApi {
   }
 
   async mayWrite(signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#call('PUT', `${ordersPath}/0`, { body: '{}', signal });
-      return true;
-    } catch (error) {
-      // There is no order 0, so a key that may write is told that.
-      if (!(error instanceof ShopApiError) || !['unauthorized', 'refused', 'absent'].includes(error.kind)) throw error;
-      return error.kind !== 'unauthorized';
-    }
+    const call = this.#call('PUT', `${ordersPath}/0`, { body: '{}', signal }).then(() => true);
+    // There is no order 0, so a key that may write is told that.
+    return await orElse(false, ['unauthorized'], orElse(true, ['refused', 'absent'], call));
   }
 
   /** All notes of an order: the shop has no pages of them. */
@@ -142,20 +136,26 @@ export class WooCommerceApi implements ShopApi {
     return { items: listIn(value, path), total: /^\d{1,12}$/.test(total) ? Number(total) : null };
   }
 
-  async #call(
-    method: ShopCall['method'],
-    path: string,
-    options: Omit<ShopCall, 'method' | 'path' | 'headers'>,
-  ): Promise<unknown> {
+  async #call(method: ShopCall['method'], path: string, options: CallOptions): Promise<unknown> {
     const headers: Record<string, string> = options.body === undefined ? {} : { 'content-type': 'application/json' };
     return (await this.#http.call({ method, path, headers, ...options })).value;
   }
+}
+
+/** The answer; `other` when the shop refuses it for one of these reasons. */
+async function orElse<T>(other: T, kinds: readonly ShopApiError['kind'][], answer: Promise<T>): Promise<T> {
+  return await answer.catch((error: unknown) => {
+    if (error instanceof ShopApiError && kinds.includes(error.kind)) return other;
+    throw error;
+  });
 }
 
 function listIn(value: unknown, path: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
 }
+
+type CallOptions = Omit<ShopCall, 'method' | 'path' | 'headers'>;
 
 interface OrderChange {
   readonly status?: string;
@@ -216,7 +216,7 @@ function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList 
       const isEnd = orders.length === 0 && restarts > 0;
       if (expectedFirst !== null && orders[0]?.id !== expectedFirst && !isEnd) {
         restarts += 1;
-        if (restarts > maxRestarts) throw new ShopApiError('changed', changesTooFast);
+        if (restarts > maxRestarts) throw new ShopApiError('changed', 'the list changes faster than it can be read');
         beginAfter(afterMs);
         continue;
       }
@@ -229,8 +229,6 @@ function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList 
   };
   return { nextPage };
 }
-
-const changesTooFast = 'the list of orders changes faster than it can be read';
 
 const queryFor = (afterMs: number, offset: number, pageSize: number): Record<string, string> => ({
   // Without a zone: WordPress converts a time that has one to the shop's own zone, but then compares it with GMT.

@@ -46,6 +46,24 @@ describe('webhooks that the shop has switched off', () => {
     expect([readBack.details(), flagged()]).toEqual([null, []]);
   });
 
+  it('are told when the shop switches them off again, because it does not reach the worker', async () => {
+    const stub = await new StubWooCommerce().open();
+    stub.webhooks.push(webhookTo('https://worker.example/webhooks/woocommerce/main'));
+    const { readBack, flagged } = await readBackOf('woocommerce', stub);
+    await readBack.start();
+    await expect.poll(() => stub.webhooks[0]?.status).toBe('active');
+    expect([readBack.health(), flagged()]).toEqual(['pass', []]);
+    Object.assign(stub.webhooks[0] ?? {}, { status: 'disabled' });
+    stub.put({ id: '1', modifiedMs: minutesAgo(1), body: oneCard('11') });
+    readBack.notify({ platform: 'woocommerce', shop: 'main' });
+    await expect.poll(() => [readBack.health(), flagged()]).toEqual(['warn', ['null/null webhook_off']]);
+    expect(stub.webhooks[0]?.status).toBe('active');
+    const before = asksForWebhooks(stub);
+    readBack.notify({ platform: 'woocommerce', shop: 'main' });
+    await expect.poll(() => asksForWebhooks(stub)).toBeGreaterThan(before);
+    expect([readBack.health(), flagged()]).toEqual(['warn', ['null/null webhook_off']]);
+  });
+
   it('are looked for within the hour when read-back brings an order whose webhook was lost', async () => {
     const stub = await new StubWooCommerce().open();
     const { readBack } = await readBackOf('woocommerce', stub);

@@ -25,11 +25,22 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
       return warn(`${may}, and write_back is configured`, 'give the key the permission Read/Write');
     const path = `/webhooks/${shop.platform}/${shop.shop}`;
     const webhooks = await api.checks.webhooksTo(path, signal);
-    const statuses = webhooks.map(({ id, status }) => `${id} (${status})`).join(', ');
+    const statuses = webhooks
+      .map(({ id, status, url }) => `${id} (${status}${isPublic(url) ? '' : needsFilter})`)
+      .join(', ');
     if (webhooks.length === 0) return pass(`${may}; no webhook ends with ${path}: orders come by read-back alone`);
     if (webhooks.every(({ status }) => status === 'active')) return pass(`${may}; webhooks: ${statuses}`);
     return warn(`${may}; webhooks: ${statuses}`, 'switch them on in the shop');
   } finally {
     await api.close();
   }
+}
+
+const needsFilter = ', to a private address or port: WordPress needs deploy/woocommerce/order-sync-webhooks.php';
+
+/** Whether WordPress posts to an address without a filter that allows it. */
+function isPublic(address: string): boolean {
+  const { hostname = '', port = '' } = URL.parse(address) ?? {};
+  const isPrivate = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(hostname);
+  return !isPrivate && ['', '80', '443', '8080'].includes(port);
 }

@@ -123,7 +123,7 @@ describe('order-sync doctor', () => {
       ),
       next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`$/),
     });
-    expect(of('balance:USD').next).toContain('add balance at the supplier, then `queue resume balance:USD`');
+    expect(of('balance:USD').next).toContain('or at once after `queue resume balance:USD`');
     // The lookup and the catalogue of the check of the key.
     expect(api.log.all.length - before).toBe(2);
   });
@@ -197,6 +197,22 @@ describe('order-sync doctor', () => {
     const webhook = { id: 7, topic: 'order.updated', delivery_url: 'https://x.example/webhooks/woocommerce/main' };
     stub.webhooks.push({ ...webhook, status: 'active' });
     expect(await found()).toMatchObject({ status: 'pass', message: expect.stringContaining('7 (active)') });
+    for (const address of [
+      'https://localhost',
+      'http://10.1.2.3:8080',
+      'https://x.example:8787',
+      'http://172.31.0.2',
+    ]) {
+      Object.assign(stub.webhooks[0] ?? {}, { delivery_url: `${address}/webhooks/woocommerce/main` });
+      expect(await found()).toMatchObject({
+        status: 'pass',
+        message: expect.stringContaining('order-sync-webhooks.php'),
+      });
+    }
+    for (const address of ['https://x.example', 'http://x.example:8080', 'http://172.32.0.2']) {
+      Object.assign(stub.webhooks[0] ?? {}, { delivery_url: `${address}/webhooks/woocommerce/main` });
+      expect(await found()).toMatchObject({ message: expect.stringMatching(/7 \(active\)$/) });
+    }
     Object.assign(stub.webhooks[0] ?? {}, { status: 'disabled' });
     expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
     stub.permission = 'read';

@@ -20,7 +20,7 @@ const dist = join(root, 'dist');
 /** The program, and what other programs import: each has its line under `bin` or `exports` of package.json. */
 const entries = {
   main: join(src, 'main.ts'),
-  'upkeep-process': join(src, 'store/sqlite/upkeep-process.ts'),
+  'upkeep-process': join(src, 'app/upkeep-process.ts'),
   sandbox: join(src, 'sandbox/create-sandbox.ts'),
   wholesale: join(src, 'wholesale/client.ts'),
 };

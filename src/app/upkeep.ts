@@ -5,9 +5,9 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
-import { runUpkeep } from '../store/sqlite/run-upkeep.ts';
 import type { Store } from '../store/store.ts';
 import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/sqlite/upkeep-results.ts';
+import { runUpkeep } from './run-upkeep.ts';
 
 interface UpkeepDeps {
   readonly config: Pick<Config, 'databasePath' | 'backup' | 'upkeep' | 'disk'>;

@@ -32,7 +32,7 @@ export class OrderSyncError extends Error {
   readonly code: OrderSyncErrorCode;
   readonly hint: string | undefined;
 
-  constructor(code: OrderSyncErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(code: OrderSyncErrorCode, message: string, options: { hint?: string | undefined; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'OrderSyncError';
     this.code = code;

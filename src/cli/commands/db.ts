@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { runUpkeep } from '../../app/run-upkeep.ts';
 import { isoTime } from '../../core/clock.ts';
-import { runUpkeep } from '../../store/sqlite/run-upkeep.ts';
 import {
   addAnswerOptions,
   configFrom,
@@ -23,7 +23,7 @@ export function addDb(program: Command, context: CliContext): void {
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
     const path = await databasePathOf(options);
     sayWhatTakesLong(context, options, 'reading the whole database');
-    const found = await runUpkeep('check', [path], unending());
+    const found = await runUpkeep('check', [path]);
     const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = found;
     const sound = problems.length === 0;
     if (!sound) context.setExitCode(exitCodes.problemsFound);
@@ -39,7 +39,7 @@ export function addDb(program: Command, context: CliContext): void {
     const { databasePath, backup: settings } = (await configWithoutSecrets(options)).config;
     const at = isoTime(context.clock.wallMs());
     sayWhatTakesLong(context, options, 'copying the database, and checking the copy');
-    const { file, removed } = await runUpkeep('backup', [databasePath, { ...settings, at }], unending());
+    const { file, removed } = await runUpkeep('backup', [databasePath, { ...settings, at }]);
     const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];
     writeAnswer(context, options, { file, removed }, plainLines(text));
   });
@@ -59,7 +59,7 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
   const path = config.databasePath;
   sayWhatTakesLong(context, options, 'copying the backup, and checking the copy');
   const { upstream } = config.wholesale;
-  const replaced = await runUpkeep('restore', [path, { from: resolve(file), at, upstream }], unending());
+  const replaced = await runUpkeep('restore', [path, { from: resolve(file), at, upstream }]);
   await makeOutbox(config, context, cliActor());
   const text = [
     `restored ${config.databasePath} from ${file}`,
@@ -68,6 +68,3 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
   ];
   writeAnswer(context, options, { restored: config.databasePath, replaced }, plainLines(text));
 }
-
-/** The user ends these commands by a signal, which also ends the process that works. */
-const unending = (): AbortSignal => new AbortController().signal;

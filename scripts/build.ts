@@ -21,6 +21,7 @@ const dist = join(root, 'dist');
 const entries = {
   main: join(src, 'main.ts'),
   'upkeep-process': join(src, 'app/upkeep-process.ts'),
+  'sku-process': join(src, 'storefronts/sku-process.ts'),
   sandbox: join(src, 'sandbox/create-sandbox.ts'),
   wholesale: join(src, 'wholesale/client.ts'),
 };

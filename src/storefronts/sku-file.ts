@@ -1,17 +1,23 @@
 import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import type { Logger } from 'pino';
 import { isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/message-text.ts';
-import { type SkuMap, skuSchema } from '../core/order/sku.ts';
+import { type Sku, type SkuMap, skuSchema } from '../core/order/sku.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { ownProcess } from '../ops/own-process.ts';
 
 /** The file is checked for a change at most this often. */
 const checkEveryMs = 1000;
 /** A changed file is read when it is this old: its writer may not have finished, and a part of a map sells wrong things. */
 const minAgeMs = 2000;
+/** Some 1,000 SKUs. Nothing else is done while a map is read, so another process reads a larger one. */
+const largeBytes = 65_536;
+export type SkuJobs = { readonly read: (path: string) => [string, Sku][] };
+const inOwnProcess = ownProcess<SkuJobs>(join(import.meta.dirname, 'sku-process.ts'));
 
 /**
  * The SKU map of a file, read again when the file changes. A change that cannot be read is logged once, and the last good
@@ -26,6 +32,7 @@ export class SkuFile {
   /** A version that may still be written, and when it was first seen. */
   #pending: { readonly version: string; readonly sinceMs: number } | null = null;
   #checkedAtMs: number;
+  #reading = Promise.resolve();
   #problem: string | null = null;
 
   /** @throws OrderSyncError CONFIG_INVALID when the file cannot be used */
@@ -42,17 +49,26 @@ export class SkuFile {
     return this.#problem;
   }
 
-  current(): SkuMap {
+  /** The map of the file as it is now. It waits while a process of its own reads a large one. */
+  async current(): Promise<SkuMap> {
     const nowMs = this.#clock.monoMs();
-    if (nowMs - this.#checkedAtMs < checkEveryMs) return this.#map;
-    this.#checkedAtMs = nowMs;
+    if (nowMs - this.#checkedAtMs >= checkEveryMs) {
+      this.#checkedAtMs = nowMs;
+      this.#reading = this.#reading.then(() => this.#readIfChanged(nowMs));
+    }
+    await this.#reading;
+    return this.#map;
+  }
+
+  async #readIfChanged(nowMs: number): Promise<void> {
     try {
       const version = versionOf(this.#path);
-      if (version === this.#version || !this.#isFinished(version, nowMs)) return this.#map;
+      if (version === this.#version || !this.#isFinished(version, nowMs)) return;
       this.#version = version;
-      const map = load(this.#path);
+      const isLarge = statSync(this.#path).size > largeBytes;
+      const map = isLarge ? new Map(await inOwnProcess('read', [this.#path])) : loadSkuFile(this.#path);
       // It changed while it was read: the next check reads it again.
-      if (versionOf(this.#path) !== version) return this.#map;
+      if (versionOf(this.#path) !== version) return;
       this.#map = map;
       this.#problem = null;
       this.#logger.info({ file: this.#path, skus: this.#map.size }, 'the changed SKU map is in use');
@@ -63,7 +79,6 @@ export class SkuFile {
       const details = { file: this.#path, problem };
       if (isNew) this.#logger.error(details, 'the changed SKU map cannot be used; the last good one stays in use');
     }
-    return this.#map;
   }
 
   /** By the time of the file, because the last check may be hours ago. A time in the future says nothing: two checks do. */
@@ -81,7 +96,7 @@ export class SkuFile {
  */
 export function readSkuFile(path: string): { readonly version: string; readonly map: SkuMap } {
   try {
-    return { version: versionOf(path), map: load(path) };
+    return { version: versionOf(path), map: loadSkuFile(path) };
   } catch (cause) {
     throw new OrderSyncError('CONFIG_INVALID', `The SKU map ${path} cannot be used: ${messageOf(cause)}`, {
       hint: 'correct the file that sku_map names; its form is shown in docs/storefronts.md',
@@ -93,7 +108,7 @@ export function readSkuFile(path: string): { readonly version: string; readonly 
 /** Why a worker could not start with this file, each mistake by itself; empty: it could. */
 export function mistakesOfSkuFile(path: string): readonly SkuMapMistake[] {
   try {
-    load(path);
+    loadSkuFile(path);
     return [];
   } catch (error) {
     if (error instanceof SkuMapError) return error.mistakes;
@@ -101,7 +116,8 @@ export function mistakesOfSkuFile(path: string): readonly SkuMapMistake[] {
   }
 }
 
-function load(path: string): SkuMap {
+/** @throws OrderSyncError INVALID_INPUT with the mistakes of the file */
+export function loadSkuFile(path: string): SkuMap {
   return readSkuMap(readFileSync(path, 'utf8'), path.toLowerCase().endsWith('.csv') ? 'csv' : 'yaml');
 }
 

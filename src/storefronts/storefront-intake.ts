@@ -68,14 +68,14 @@ export class StorefrontIntake {
 
   /** `warn` while a changed SKU map cannot be used, and its last good version is used instead. */
   health(): 'pass' | 'warn' {
-    return [...this.#handlers.values()].some((handler) => handler.hasSkuProblem) ? 'warn' : 'pass';
+    return [...this.#handlers.values()].some(({ skus }) => skus.problem !== null) ? 'warn' : 'pass';
   }
 }
 
 export class ShopHandler {
   readonly shop: Shop;
   readonly webhook: WebhookFormat;
-  readonly #skus: SkuFile;
+  readonly skus: SkuFile;
   readonly #deps: StorefrontIntakeDeps;
   /** SKUs of variations that are surely their own. */
   readonly #ownSkus = new Set<string>();
@@ -83,12 +83,8 @@ export class ShopHandler {
   constructor(shop: Shop, deps: StorefrontIntakeDeps) {
     this.shop = shop;
     this.webhook = platformOf(shop).webhook;
-    this.#skus = new SkuFile(shop.skuMap, deps.clock, deps.logger);
+    this.skus = new SkuFile(shop.skuMap, deps.clock, deps.logger);
     this.#deps = deps;
-  }
-
-  get hasSkuProblem(): boolean {
-    return this.#skus.problem !== null;
   }
 
   /** Takes in one state of an order. Its consequences are on disk when this resolves. */
@@ -106,7 +102,7 @@ export class ShopHandler {
     if (state === 'test') return { kind: 'test', order };
     const areProven = await this.#proveSkus(order, snapshot);
     const ownSkus = snapshot.isLast === true || this.shop.rest === null ? null : this.#ownSkus;
-    const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), { ...now, ownSkus });
+    const plan = planOrder({ ...order, state }, this.shop, await this.skus.current(), { ...now, ownSkus });
     if (areProven && (!order.refundUnclear || refunds !== 'not_read')) return await this.#take(plan);
     const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return taken.stale ? { kind: 'taken', order, taken } : { kind: 'needs_refunds', order };
@@ -114,7 +110,7 @@ export class ShopHandler {
 
   /** Learns which variations show a SKU of their own. False: the shop must be asked first. */
   async #proveSkus({ lines }: ShopOrder, { asked, isLast = false }: OrderSnapshot): Promise<boolean> {
-    const skus = this.#skus.current();
+    const skus = await this.skus.current();
     const shown = lines.flatMap(({ sku, product }) => (isVariation(product) && skus.has(sku) ? [sku] : []));
     const unproven = [...new Set(shown)].filter((sku) => !this.#ownSkus.has(sku));
     if (unproven.length === 0 || isLast || this.shop.rest === null) return true;

@@ -1,15 +1,13 @@
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { performCommand } from '../../src/admin/perform-command.ts';
 import type { CommandResult, StoreCommand } from '../../src/core/operator/operator-command.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { SkuFile } from '../../src/storefronts/sku-file.ts';
+import { readSkuFile } from '../../src/storefronts/sku-file.ts';
 import { lineForFlag, newRequestFor } from '../../src/storefronts/remapped-lines.ts';
 import { close, fulfilled, nothing } from '../support/outbox.ts';
 import { actOn, openShops, type OpenShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
-const logger = pino({ level: 'silent' });
 const clock = new SystemClock();
 const who = { actor: 'cli:anna', reason: 'the map was wrong' };
 const settings = { keyNames: ['main'], referenceExpiryMs: 86_400_000, lookupFamilies: ['gift_card'] } as const;
@@ -50,7 +48,7 @@ async function withFlagged(): Promise<{ shops: OpenShops; id: string }> {
 const perform = ({ outbox }: OpenShops, command: StoreCommand): Promise<CommandResult> =>
   performCommand(outbox.store, command, settings, clock);
 
-const skusOf = ({ skuFile }: OpenShops) => new SkuFile(skuFile, clock, logger).current();
+const skusOf = ({ skuFile }: OpenShops) => readSkuFile(skuFile).map;
 
 /** As `orders reorder --remap --confirm` does. */
 async function remap(shops: OpenShops, reference: string): Promise<CommandResult> {

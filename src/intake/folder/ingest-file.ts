@@ -69,7 +69,7 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     const format = formatToRead(name, sizeBytes, config);
     const { source, currency, limits, columns, allowMangledIds } = config;
     // One version of the SKU map for both readings of the file.
-    const skus = context.skus?.current() ?? null;
+    const skus = (await context.skus?.current()) ?? null;
     const options = { source, currency, limits, columns, allowMangledIds, skus };
     const { sha256, counted, delimiter } = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);

@@ -3,7 +3,7 @@ import { rulesOfLine, type SkuMap } from '../../core/order/sku.ts';
 
 /** A SKU map that follows the changes of its file. */
 export interface SkuSource {
-  current(): SkuMap;
+  current(): Promise<SkuMap>;
   /** Why the newest version of the file is not in use; null when it is. */
   readonly problem: string | null;
 }

@@ -123,7 +123,7 @@ const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
  * The advice for a row of the attention list, beginning with the supplier's advice about its error. It names buttons where the
  * visitor has them, else commands.
  */
-function adviceText({ kind, code, reason, whatToDo: byCommands }: Attention, context: FormContext): string {
+export function adviceText({ kind, code, reason, whatToDo: byCommands }: Attention, context: FormContext): string {
   const advice = mayDecide(context)
     ? whatToDo(reason, (action) => onPages[action] ?? `\`${attentionActions[action]}\``)
     : byCommands;

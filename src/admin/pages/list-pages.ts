@@ -83,7 +83,7 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
     status: ['Show', ['open', 'those that are tried'], ['given_up', 'those that were given up']],
     sink: 'Sink, for example folder',
   })}
-${pausedSinks(sources)}
+${pausedSinks(sources, context)}
 ${rows.length === 0 ? html`<p class="good">${noRows} What was delivered when stands on the page of its order.</p>` : table(caption, header, cells)}
 ${paging(url, next)}`;
 }

@@ -30,7 +30,7 @@ ${[...troubles, ...notes].map((note) => html`<p class="warning">${note}</p>`)}
 ${firstAnswers(sources, groups, queue)}
 ${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}
-${pausedSinks(sources)}
+${pausedSinks(sources, context)}
 ${actionForms.queue(knownScopes(sources, queue), context)}
 ${foldedSection('queue', 'Sending', sending)}
 ${spentSection(sources)}

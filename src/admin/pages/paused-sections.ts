@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { actionForms } from './action-forms.ts';
+import { adviceText } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { longText, section, table, timeText } from './parts.ts';
@@ -7,8 +8,8 @@ import { longText, section, table, timeText } from './parts.ts';
 const shownPauses = 20;
 
 /** The advice; none yet where a pause may end by itself within a minute. */
-const whatToDo = (read: PageSources['read'], id: string): string =>
-  read.attention(1, { kind: 'pause', ids: [id] })[0]?.whatToDo ?? 'wait for the next try';
+const whatToDo = (read: PageSources['read'], id: string, context: FormContext): string =>
+  read.attention(1, { kind: 'pause', ids: [id] }).map((row) => adviceText(row, context))[0] ?? 'wait for the next try';
 
 /** The paused scopes that hold up the most; null: there is none. */
 export function pausedScopes({ read, clock }: PageSources, context: FormContext): Html | null {
@@ -22,9 +23,9 @@ export function pausedScopes({ read, clock }: PageSources, context: FormContext)
     timeText(sinceMs, nowMs),
     scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
     probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
-    html`${whatToDo(read, `pause:${scope}`)}${actionForms.pause(scope, context)}`,
+    html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}`,
   ]);
-  const header = ['Scope', 'Reason', 'Since', 'Entries held up', 'Next try', 'What to do'];
+  const header = ['Scope', 'Reason', 'Since', 'Held up', 'Next try', 'What to do'];
   const others = pauses.length - shown.length;
   const main = html`${table('Paused scopes', header, rows)}
 ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}`;
@@ -32,7 +33,7 @@ ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention 
 }
 
 /** The sinks that take no results at the moment; null: all take them. */
-export function pausedSinks({ read, clock }: PageSources): Html | null {
+export function pausedSinks({ read, clock }: PageSources, context: FormContext): Html | null {
   const sinks = read.sinkPauses();
   if (sinks.length === 0) return null;
   const nowMs = clock.wallMs();
@@ -42,7 +43,7 @@ export function pausedSinks({ read, clock }: PageSources): Html | null {
     timeText(sinceMs, nowMs),
     html`<a href="/deliveries?sink=${encodeURIComponent(sink)}">${waiting}</a>`,
     timeText(probeAtMs, nowMs),
-    whatToDo(read, `sink:${sink}`),
+    whatToDo(read, `sink:${sink}`, context),
   ]);
   const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try', 'What to do'];
   return section('sinks', 'Sinks that take no results', table('Paused sinks', header, rows));

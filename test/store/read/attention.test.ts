@@ -87,9 +87,10 @@ describe('the attention list', () => {
   });
 
   it.each([
-    ['api_unreachable', 74, 76],
-    // Its second probe comes after 90 s.
+    // Their second probes end after up to 90 s.
+    ['api_unreachable', 94, 96],
     ['api_disabled', 94, 96],
+    ['order_absent', 74, 76],
     ['manual', 59, 61],
   ])('shows a pause because of %s later than a short outage', async (reason, early, late) => {
     await pause('family:esim', agoMs(early * 1000), reason);

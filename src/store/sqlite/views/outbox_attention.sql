@@ -49,8 +49,8 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- What may be a short outage is shown after the probes that end it: the second one of an API that says it is down comes after
--- 90 s, others within 75 s. Other pauses are shown at once, and what a person paused after a minute. That of a product
+-- What may be a short outage is shown after the probes that end it: the second one of an API that does not work ends after up
+-- to 90 s, others within 75 s. Other pauses are shown at once, and what a person paused after a minute. That of a product
 -- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
 -- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
@@ -65,7 +65,7 @@ SELECT 'pause',
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p
 WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
-         - CASE p.reason WHEN 'api_disabled' THEN 95000 WHEN 'api_unreachable' THEN 75000 WHEN 'order_absent' THEN 75000
+         - CASE p.reason WHEN 'api_disabled' THEN 95000 WHEN 'api_unreachable' THEN 95000 WHEN 'order_absent' THEN 75000
                          WHEN 'redirect' THEN 75000 WHEN 'manual' THEN 60000 ELSE -1 END
          AND unixepoch('subsec') * 1000)
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))

@@ -41,7 +41,7 @@ export function terminalText(json: string): string {
     isAttempt ? outcomeOf(String(operation), String(state)) : msg,
     order_number,
     cost,
-    currency,
+    isSaid(cost) ? currency : null,
     isSaid(message) ? `- ${String(message)}` : null,
     operation === undefined ? state : null,
   ];

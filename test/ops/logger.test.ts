@@ -34,12 +34,15 @@ describe('the log', () => {
       currency: 'USD',
     };
     log.info({ ...order, ...bought, outcome: 'accepted', http: 201 }, 'gift_card_order fulfilled');
+    const cancelled = { operation: 'esim_cancel', state: 'fulfilled', product: '8999', currency: 'USD' };
+    log.info({ ...order, ...cancelled, order_number: 'ES-1', cost: null }, 'esim_cancel fulfilled');
     const message = 'Not enough balance.';
     log.warn({ ...order, state: 'waiting', product: 'steam-usd-20', message }, 'gift_card_order waiting');
     log.error({ ...order, state: 'needs_review', reason: 'order_absent' }, 'needs review');
     log.info({ file: 'a.csv', file_id: '01M', accepted: 2, rejected: 0 }, 'order file accepted');
     expect(lines.map((line) => line.slice('12:34:52 '.length))).toEqual([
       '1001/1 gift card steam-usd-20 bought GC-1 18.90 USD\n',
+      '1001/1 eSIM cancellation of 8999 done ES-1\n',
       '\u001b[33mWARN\u001b[39m 1001/1 gift card steam-usd-20 waiting - Not enough balance.\n',
       '\u001b[31mERROR\u001b[39m 1001/1 gift card needs review (reason order_absent)\n',
       'order file accepted (file a.csv, accepted 2)\n',

@@ -233,7 +233,7 @@ function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropp
       ? `  The ${dropped} samples of ${samples}/ were dropped into the inbox for you.`
       : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
     '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',
-    ...(isInForeground() ? ['  Enter makes the API sick for a minute: see what waits, why, and what follows.'] : []),
+    ...(isInForeground() ? ['  Enter: the API refuses every call for a minute. See what waits, and why.'] : []),
     '  Ctrl-C ends it; the next start continues with open orders.',
     '',
     '',

@@ -1,0 +1,92 @@
+import { onTestFinished } from 'vitest';
+import { FakeApi, type FakeApiOptions } from '../../support/fake-api/fake-api.ts';
+import { shortWindow, timeScale } from '../../support/fake-api/worker-with-fake-api.ts';
+import { Receiver, takes } from '../../support/receiver.ts';
+import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
+
+export interface SpoiltWorker {
+  readonly installation: Installation;
+  readonly receiver: Receiver;
+  readonly worker: WorkerProcess;
+}
+
+/** Options of the worker: the window of the budget and all delays are a 60th of those of production. */
+export const shortTimes: InstallationOptions = {
+  limits: {
+    window_ms: shortWindow.windowMs,
+    requests: shortWindow.requests,
+    orders: shortWindow.orders,
+    transit_ms: 20,
+  },
+  timeouts: { connect_ms: 4000, response_ms: 6000, total_ms: 8000 },
+  timeScale,
+  submit: { settlement_delay_ms: 500 },
+};
+
+/** Starts the worker of an installation, with an endpoint for its alerts. */
+export async function startWith(
+  installation: Installation,
+  // oxlint-disable-next-line typescript/no-explicit-any -- any part of a config file
+  configure: (config: any) => void = () => undefined,
+): Promise<SpoiltWorker> {
+  const receiver = await Receiver.open(takes);
+  onTestFinished(() => receiver.close());
+  installation.configure((config) => {
+    config.alerts = [{ name: 'ops', url: receiver.url }];
+    configure(config);
+  });
+  const worker = installation.start();
+  await worker.started();
+  return { installation, receiver, worker };
+}
+
+/** A worker with the sandbox, or with another API. */
+export async function startSpoilt(
+  options: InstallationOptions,
+  configure?: Parameters<typeof startWith>[1],
+): Promise<SpoiltWorker> {
+  const installation = await Installation.open({ ...shortTimes, ...options });
+  onTestFinished(() => installation.close());
+  return await startWith(installation, configure);
+}
+
+export async function openApi(options: FakeApiOptions = {}): Promise<FakeApi> {
+  const api = await FakeApi.open({ limits: shortWindow, ...options });
+  onTestFinished(() => api.close());
+  return api;
+}
+
+/** Resolves once so many entries of the orders with this name have this state. */
+export async function untilState(place: Installation, name: string, state: string, count = 1): Promise<void> {
+  const sql = `SELECT count(*) AS n FROM outbox WHERE order_id LIKE '${name}-%' AND state = '${state}'`;
+  while ((place.query<{ n: number }>(sql)[0]?.n ?? 0) < count)
+    await new Promise((resolve) => void setTimeout(resolve, 50));
+}
+
+interface AskedLine {
+  readonly variant?: string;
+  readonly plan?: string;
+  readonly quantity?: number;
+  readonly currency?: string;
+  readonly notAfter?: string;
+}
+
+/** Hands over orders of one line each, named `<name>-<number>`. */
+export function order(
+  place: Installation,
+  name: string,
+  { currency = 'USD', notAfter, ...line }: AskedLine,
+  count = 1,
+) {
+  const type = line.plan === undefined ? 'gift_card_order' : 'esim_order';
+  const text = Array.from({ length: count }, (_, index) =>
+    JSON.stringify({
+      source: 'shop',
+      order_id: `${name}-${index + 1}`,
+      currency,
+      ...(notAfter === undefined ? {} : { not_after: notAfter }),
+      lines: [{ line_id: '1', type, quantity: 1, ...line }],
+    }),
+  );
+  place.drop(`${name}.ndjson`, `${text.join('\n')}\n`);
+}

@@ -9,6 +9,7 @@ const long = [
   // Whole workers and sandboxes as processes.
   'test/e2e/**/*.test.ts',
   'test/package/*.test.ts',
+  'test/deploy/containers.test.ts',
   'test/**/*kill.test.ts',
   'test/**/*{of,by}-worker.test.ts',
   'test/storefronts/read-back/{source,unread,worker}.test.ts',

@@ -51,14 +51,22 @@ export class MachineClock implements Clock {
     for (const sleeper of this.#sleepers) if (sleeper.untilMono <= this.#monoMs) sleeper.wake();
   }
 
-  /** Lets time pass in steps, as long as there is anything to be done in between, until the condition holds. */
-  async passUntil(isDone: () => boolean, limitMs: number, stepMs = 1000): Promise<number> {
+  /**
+   * Lets time pass, as long as there is anything to be done in between, until the condition holds.
+   * @param stepMs how much passes at once; `next`: until the next sleeper wakes up
+   */
+  async passUntil(isDone: () => boolean, limitMs: number, stepMs: number | 'next' = 1000): Promise<number> {
     const startMono = this.#monoMs;
     for (;;) {
       await this.#allAsleep();
-      if (isDone() || this.#monoMs - startMono >= limitMs) return this.#monoMs - startMono;
-      this.pass(stepMs);
+      const leftMs = limitMs - (this.#monoMs - startMono);
+      if (isDone() || leftMs <= 0) return this.#monoMs - startMono;
+      this.pass(stepMs === 'next' ? Math.ceil(Math.min(leftMs, this.#nextInMs())) : stepMs);
     }
+  }
+
+  #nextInMs(): number {
+    return Math.min(...[...this.#sleepers].map(({ untilMono }) => untilMono - this.#monoMs));
   }
 
   /** Resolves when a whole turn of the event loop has passed in which nobody began to sleep. */

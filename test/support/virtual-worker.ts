@@ -69,7 +69,13 @@ export class VirtualWorker {
   }
 
   static async start(
-    options: { concurrency?: number; maxUnknownOutcomes?: number; trusts?: boolean; rechecks?: RecheckRule } = {},
+    options: {
+      concurrency?: number;
+      maxUnknownOutcomes?: number;
+      maxIdleDelayMs?: number;
+      trusts?: boolean;
+      rechecks?: RecheckRule;
+    } = {},
   ) {
     const outbox = await Outbox.open();
     const worker = new VirtualWorker(outbox);
@@ -86,7 +92,12 @@ export class VirtualWorker {
     return worker;
   }
 
-  #dispatcher(options: { concurrency: number; maxUnknownOutcomes: number; rechecks?: RecheckRule }): Dispatcher {
+  #dispatcher(options: {
+    concurrency: number;
+    maxUnknownOutcomes: number;
+    maxIdleDelayMs?: number;
+    rechecks?: RecheckRule;
+  }): Dispatcher {
     const { machine: clock, outbox, api } = this;
     const { store, incarnationId } = outbox;
     const deps = attemptDeps(store, {

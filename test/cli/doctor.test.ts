@@ -123,7 +123,7 @@ describe('order-sync doctor', () => {
       ),
       next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`$/),
     });
-    expect(of('balance:USD').next).toContain('or at once after `queue resume balance:USD`');
+    expect(of('balance:USD').next).toContain('add balance at the supplier, then `queue resume balance:USD`');
     // The lookup and the catalogue of the check of the key.
     expect(api.log.all.length - before).toBe(2);
   });

@@ -321,7 +321,7 @@ const files: SpoiltWorld = {
       renameSync(join(installation.folder, 'wide.csv'), join(installation.folder, 'inbox', 'wide.csv'));
       drop('headless.csv', 'order_id,quantity\n1,1\n');
       drop('mangled.csv', csv('1E+05,steam-usd-20,1,USD'));
-      drop('half.csv', csv('half-1,steam-usd-20,"1,5",USD'));
+      drop('fraction.csv', csv('fraction-1,steam-usd-20,"1,5",USD'));
       drop('productless.csv', csv('none-1,,1,USD'));
       drop('unmapped.csv', 'order_id,sku,currency\nsku-1,STEAM20,USD\n');
       drop('again.csv', csv('first-1,steam-usd-50,1,USD'));

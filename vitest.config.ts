@@ -24,6 +24,7 @@ const long = [
   'test/**/random-runs.test.ts',
   'test/sandbox/{junk,properties,request-log-limits}.test.ts',
   'test/simulation/many-seeds.test.ts',
+  'test/simulation/unproven-day.test.ts',
   // Real windows of time, and large files.
   'test/submit/{budget-at-server,long-outage}.test.ts',
   'test/intake/folder/{folder-crash-batches,large-file,many-and-large}.test.ts',

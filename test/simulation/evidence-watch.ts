@@ -156,15 +156,17 @@ export class EvidenceWatch {
     if (rule === undefined) return;
     if (scope === 'account') return this.#violate('I38', `the account is paused because of some orders (${reason})`);
     const isFamily = scope.startsWith('family:');
+    // Where the answer to an order was lost, a lookup is the first to show its units.
+    const purpose = reason === 'order_absent' ? 'lookup' : reason === 'unread_fields' ? '%' : 'submit';
     const { entries, products } = database
       .prepare<[string, string, string], { entries: number; products: number }>(
         `SELECT count(DISTINCT e.id) AS entries, count(DISTINCT coalesce(e.variant, e.plan)) AS products
          FROM attempts a JOIN entries e ON e.id = a.entry_id
-         WHERE a.purpose = ? AND a.outcome IN (SELECT value FROM json_each(?))
+         WHERE a.purpose LIKE ? AND a.outcome IN (SELECT value FROM json_each(?))
            AND ? IN ('variant:' || e.variant, 'plan:' || e.plan, 'balance:' || e.currency,
              CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END)`,
       )
-      .get(reason === 'order_absent' ? 'lookup' : 'submit', JSON.stringify(rule.rows), scope) ?? {
+      .get(purpose, JSON.stringify(rule.rows), scope) ?? {
       entries: 0,
       products: 0,
     };

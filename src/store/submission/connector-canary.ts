@@ -24,8 +24,8 @@ const openEntries: readonly (readonly [index: string, where: string])[] = [
   ['entries_unknown', "state = 'unknown'"],
   ['entries_attention', "state IN ('needs_review', 'held')"],
 ];
-/** The answers after which an order may have been bought, whatever later lookups say. */
-const boughtRows = "('accepted', 'answer_mismatch', 'unreadable_success')";
+/** After these an order may have been bought, whatever later lookups say. */
+const boughtRows = "('accepted', 'answer_mismatch', 'unreadable_success', 'crashed')";
 
 /** The states of the orders that were sent and not delivered: they may have been bought. */
 const openOrders = (operations: string) =>

@@ -13,7 +13,7 @@ const long = [
   'test/**/*kill.test.ts',
   'test/**/*{of,by}-worker.test.ts',
   'test/storefronts/read-back/{source,unread,worker}.test.ts',
-  'test/storefronts/real-shop.test.ts',
+  'test/storefronts/real-shop/*.test.ts',
   'test/sandbox/crash.test.ts',
   'test/cli/sandbox*.test.ts',
   'test/docs/restore.test.ts',

@@ -115,7 +115,7 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
  * `include`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order, products by SKU, webhooks. It reads times as
  * WordPress does: a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
  *
- * It answers as real shops do (7.0.0, 8.1.1 and 11.0.1, see `real-shop.test.ts`) where they differ from what one expects:
+ * It answers as real shops do (7.0.0, 8.1.1 and 11.0.1, see `real-shop/`) where they differ from what one expects:
  * - keys are taken over TLS only; over http calls are signed;
  * - a read of an unknown order is refused with 404, a write with 400, and its refunds are an empty list;
  * - lists leave out orders in the trash;

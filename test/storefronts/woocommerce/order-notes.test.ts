@@ -1,38 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
-import type { LineStatement, OrderStatement } from '../../../src/storefronts/shop/order-statement.ts';
-import type { ShopOrder } from '../../../src/storefronts/shop/shop-order.ts';
-import {
-  customerMarker,
-  customerNote,
-  markersIn,
-  orderNow,
-} from '../../../src/storefronts/woocommerce/order-fields.ts';
+import { markersIn } from '../../../src/storefronts/woocommerce/order-fields.ts';
+import { customerNoteFor } from './note-of-units.ts';
 
-const order: ShopOrder = {
-  orderId: '7',
-  modifiedMs: 0,
-  status: 'processing',
-  refundCount: 0,
-  refundUnclear: false,
-  number: '7',
-  currency: 'USD',
-  paidMs: 0,
-  state: 'paid',
-  lines: [],
-  unreadable: [],
-};
-
-/** The note for a line with these units, in a shop that is five hours and a quarter ahead of UTC. */
+/** In a shop that is five hours and a quarter ahead of UTC. */
 function noteOf(...units: readonly Unit[]) {
-  const done = { lineId: '71', sku: 'STEAM-20', pieces: 1, state: 'fulfilled', stage: 'done' } as const;
-  const line: LineStatement = { ...done, references: [], units, toppedUp: [], problem: null };
-  const about = { source: 'main', orderId: '7', state: 'completed', isSandbox: false } as const;
-  const statement: OrderStatement = { ...about, lines: [line], flags: [] };
   const times = { date_created: '2026-11-23T23:15:00', date_created_gmt: '2026-11-23T18:00:00' };
   const shown = { id: 7, ...times, line_items: [{ id: 71, name: 'Card', sku: 'STEAM-20', quantity: 1 }] };
-  const note = customerNote(statement, [line], orderNow(shown, order));
-  return { ...note, marker: customerMarker(statement, line) };
+  return customerNoteFor(shown, ...units);
 }
 
 describe('a note to the customer of a WooCommerce order', () => {

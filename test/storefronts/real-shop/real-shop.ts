@@ -1,0 +1,179 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const listIn = (value: unknown): Shown[] => (Array.isArray(value) ? value : []);
+
+export type Shown = Record<string, unknown>;
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly value: Shown;
+}
+
+/**
+ * A real WooCommerce shop on this machine, below a folder: `site/` (WordPress, whose `wp-config.php` names its https address; plain
+ * http one port above; mails go to `wp-content/mail.jsonl`, webhooks may go to the ports 22000 to 22999 of this machine unless a file
+ * `wp-content/no-loopback` forbids it, and with a file `wp-content/hook-sync` they leave at once), `shop.json` (keys and products),
+ * `ca.pem`, `access.log` with the calls by https, and `faults.json`: what happens to those that match.
+ */
+export class RealShop {
+  readonly url: string;
+  readonly versions: string;
+  readonly caFile: string;
+  readonly keys: { readonly readWrite: readonly [string, string]; readonly read: readonly [string, string] };
+  readonly products: Readonly<Record<string, number>>;
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    const { ck_read_write, cs_read_write, ck_read, cs_read, products, wc, wp, hpos } = JSON.parse(
+      readFileSync(join(folder, 'shop.json'), 'utf8'),
+    );
+    this.keys = { readWrite: [ck_read_write, cs_read_write], read: [ck_read, cs_read] };
+    this.products = products;
+    this.versions = `WooCommerce ${wc}, WordPress ${wp}, orders ${hpos === true ? 'in tables of their own' : 'as posts'}`;
+    this.caFile = join(folder, 'ca.pem');
+    const settings = readFileSync(join(folder, 'site/wp-config.php'), 'utf8');
+    this.url = /WP_HOME', '([^']+)'/.exec(settings)?.[1] ?? '';
+    writeFileSync(this.#content('hook-sync'), '');
+  }
+
+  /** The body of an answer, whatever its status. Throws when the shop gives none. */
+  async call(method: string, path: string, body?: unknown): Promise<{ status: number; value: Shown; list: Shown[] }> {
+    const authorization = `Basic ${Buffer.from(this.keys.readWrite.join(':')).toString('base64')}`;
+    const { status, value } = await this.#send(method, `/wc/v3${path}`, body, { authorization });
+    return { status, value, list: listIn(value) };
+  }
+
+  async #send(method: string, path: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const options = {
+      method,
+      ca: readFileSync(this.caFile),
+      headers: { 'content-type': 'application/json', ...headers },
+    };
+    const sent = request(`${this.url}/wp-json${path}`, options, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      answer.on('error', reject).on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, value: JSON.parse(text) });
+      });
+    });
+    sent.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+    return await promise;
+  }
+
+  /** A paid order of a guest, by product ids and quantities. Returns its id. */
+  async order(lines: readonly Shown[], changes: Shown = {}): Promise<string> {
+    const billing = { first_name: 'Anna', email: 'anna@customer.test' };
+    const paid = { status: 'processing', set_paid: true, billing, line_items: lines, ...changes };
+    const { status, value } = await this.call('POST', '/orders', paid);
+    if (status !== 201) throw new Error(`the shop made no order: ${JSON.stringify(value)}`);
+    return String(value['id']);
+  }
+
+  /** An order that a guest makes at the checkout, to be paid by bank transfer. Returns its id. */
+  async checkout({ product_id: id, quantity }: Shown): Promise<string> {
+    const session: Record<string, string> = {};
+    const ask = async (method: string, path: string, body?: unknown): Promise<Shown> => {
+      const { headers, value } = await this.#send(method, `/wc/store/v1${path}`, body, session);
+      const nonce = headers['nonce'] ?? headers['x-wc-store-api-nonce'];
+      if (nonce !== undefined) session['nonce'] = session['x-wc-store-api-nonce'] = String(nonce);
+      const cookies = (headers['set-cookie'] ?? []).map((cookie) => cookie.split(';')[0]);
+      if (cookies.length > 0) session['cookie'] = cookies.join('; ');
+      return value;
+    };
+    await ask('GET', '/cart');
+    await ask('POST', '/cart/add-item', { id, quantity });
+    const address = { first_name: 'Anna', last_name: 'B', address_1: 'Street 1', city: 'New York', state: 'NY' };
+    const billing_address = { ...address, postcode: '10001', country: 'US', email: 'anna@customer.test', phone: '1' };
+    const order = await ask('POST', '/checkout', { billing_address, payment_method: 'bacs' });
+    if (typeof order['order_id'] === 'number') return String(order['order_id']);
+    throw new Error(`the checkout made no order: ${JSON.stringify(order)}`);
+  }
+
+  /** A new worker would read back, and buy, what an earlier run has left. */
+  async deleteOrders(): Promise<void> {
+    for (;;) {
+      const { list } = await this.call('GET', '/orders?per_page=100&_fields=id');
+      if (list.length === 0) return;
+      await this.call('POST', '/orders/batch', { delete: list.map(({ id }) => id) });
+    }
+  }
+
+  /** By a call that ends otherwise than those of the worker. */
+  async statusOf(orderId: string): Promise<unknown> {
+    return (await this.call('GET', `/orders/${orderId}?_fields=status`)).value['status'];
+  }
+
+  async linesOf(orderId: string): Promise<readonly Shown[]> {
+    return listIn((await this.call('GET', `/orders/${orderId}`)).value['line_items']);
+  }
+
+  /** Runs PHP within WordPress, as its own people and cron do. */
+  async php(code: string): Promise<string> {
+    const { host } = new URL(this.url);
+    const boot = `$_SERVER['HTTP_HOST']='${host}';$_SERVER['HTTPS']='on';$_SERVER['REQUEST_URI']='/';require '${join(this.#folder, 'site')}/wp-load.php';wp_set_current_user(1);`;
+    const silent = ['-d', 'display_errors=0', '-d', 'log_errors=0', '-d', 'memory_limit=512M'];
+    return (await run('php', [...silent, '-r', `${boot}${code}`])).stdout;
+  }
+
+  /** A change that the shop's people make in an order, which is `$o`. */
+  async change(orderId: string, code: string): Promise<void> {
+    await this.php(`$o=wc_get_order(${orderId});${code}`);
+  }
+
+  /** The texts of the notes of an order, the oldest first. */
+  async notes(orderId: string, isForCustomer: boolean): Promise<readonly string[]> {
+    const { list } = await this.call('GET', `/orders/${orderId}/notes`);
+    const ours = list.filter(({ note }) => /order-sync/.test(String(note)));
+    const found = ours.filter(({ customer_note: ofCustomer }) => ofCustomer === isForCustomer);
+    return found.map(({ note }) => String(note)).toReversed();
+  }
+
+  /** What happens to calls that come by https. Null: nothing. */
+  setFault(fault: Shown | null): void {
+    writeFileSync(join(this.#folder, 'faults.json'), JSON.stringify(fault ?? { match: '^$' }));
+  }
+
+  /** The calls by https so far: method and path. */
+  calls(): readonly string[] {
+    const text = readFileSync(join(this.#folder, 'access.log'), 'utf8');
+    return text.split('\n').flatMap((line) => /^\S+ (\S+ \S+)/.exec(line)?.[1] ?? []);
+  }
+
+  /** A file of `wp-content` that changes what the shop does. */
+  setFlag(name: string, isSet: boolean): void {
+    if (isSet) writeFileSync(this.#content(name), '');
+    else rmSync(this.#content(name), { force: true });
+  }
+
+  /** The texts of mails to a customer about an order. */
+  mails(orderId: string): readonly string[] {
+    const isAbout = new RegExp(`#${orderId}\\b`);
+    return this.#mails()
+      .filter(({ to, subject, body }) => to.includes('customer.test') && isAbout.test(subject + body))
+      .map(({ body }) => body);
+  }
+
+  #mails(): readonly { readonly to: string; readonly subject: string; readonly body: string }[] {
+    const log = this.#content('mail.jsonl');
+    const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
+    return lines.map((line): { to: string; subject: string; body: string } => JSON.parse(line));
+  }
+
+  async close(): Promise<void> {
+    for (const name of ['hook-sync', 'no-loopback']) this.setFlag(name, false);
+    this.setFault(null);
+  }
+
+  #content(name: string): string {
+    return join(this.#folder, 'site/wp-content', name);
+  }
+}

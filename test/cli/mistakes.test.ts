@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readSkuMap } from '../../src/storefronts/sku-file.ts';
+import { FolderBench } from '../intake/folder/folder-bench.ts';
 import { readDocument } from '../intake/orders/read-document.ts';
 import { installation, knownInstallation, type Installation } from './installation.ts';
 import { fillOutbox } from './sample-outbox.ts';
@@ -187,6 +188,8 @@ const files: readonly [string, string | Buffer, string, RegExp][] = [
   ['pipes', 'order_id|variant|currency\n1|v|USD\n', 'missing_column', /add a first line "sep=\|"/],
   ['a name twice', 'order_id,variant,variant,currency\n1,v,v,USD\n', 'duplicate_column', /"variant" twice/],
   ['an open quote', `${head}\n1,"v,1,USD\n`, 'unclosed_quote', /quote/],
+  ['a quote within a cell', `${head}\n1,v"x,1,USD\n`, 'misplaced_quote', /Line 2.*whole cell in quotes/],
+  ['60,000 rows', `${head}\n${'1,v,1,USD\n'.repeat(60_000)}`, 'too_many_rows', /at most 50000 order lines/],
   ['nothing', '', 'empty', /./],
 ];
 
@@ -200,6 +203,13 @@ const lines: readonly [string, string, string, RegExp][] = [
     'iccid_mangled',
     /8,99E\+18/,
   ],
+  [
+    'an ICCID that a spreadsheet has rounded',
+    'order_id,plan,iccid,currency\n1,p,8999901000000000000,USD\n',
+    'invalid_field',
+    /wrong check digit/,
+  ],
+  ['no quantity', `${head}\n1,v,,USD\n`, 'missing_field', /quantity is required/],
   [
     'an ICCID with an apostrophe',
     `order_id,plan,iccid,currency\n1,p,'${iccid},USD\n`,
@@ -216,6 +226,14 @@ const lines: readonly [string, string, string, RegExp][] = [
   ['a SKU without its hyphen', 'order_id,sku\n1,STEAM20\n', 'unknown_sku', /did you mean STEAM-20\?/],
   ['a SKU in small letters', 'order_id,sku\n1,steam-20\n', 'unknown_sku', /did you mean STEAM-20\?/],
   ['a SKU with a space at its end', 'order_id,sku\n1,STEAM-20 \n', 'unknown_sku', /did you mean STEAM-20\? STEAM-20␣/],
+];
+
+/** By its name: what becomes of it, and the words of its report. */
+const names: readonly [string, string, RegExp | null][] = [
+  ['letters that Windows likes', 'ORDERS.CSV', null],
+  ['the name of a copy', 'orders (1).csv', null],
+  ['the name of a text', 'orders.TXT', /unknown_extension.*\.csv/],
+  ['the name of a workbook', 'orders.xlsx', /unknown_extension.*Save a workbook as \\"CSV UTF-8/],
 ];
 
 /** The order that the shop gets a result for. */
@@ -236,6 +254,16 @@ describe('an order file with', () => {
     const { error } = await readDocument(content, 'csv');
     expect(error?.documentCode).toBe(code);
     expect(`${error?.message} ${error?.hint}`).toMatch(words);
+  });
+
+  it.each(names)('%s', async (_what, name, words) => {
+    const bench = new FolderBench();
+    onTestFinished(() => bench.close());
+    await bench.intake.scanOnce();
+    bench.drop(name, `${head}\n1,v,1,USD\n`);
+    await bench.intake.scanOnce();
+    expect(bench.entryCount()).toBe(words === null ? 1 : 0);
+    if (words !== null) expect(JSON.stringify(bench.report())).toMatch(words);
   });
 
   it.each(orders)('%s: the refused line is of this order', async (_what, content, orderId) => {

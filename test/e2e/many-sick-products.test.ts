@@ -3,7 +3,7 @@ import { fails, type Behaviour } from '../support/fake-api/behaviours.ts';
 import type { ApiCall } from '../support/fake-api/calls.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
-// CI runs it with windows of 6 s and a share of 0.9. Here the tests run beside each other.
+// CI runs it with windows of 6 s and a share of 0.85. Here the tests run beside each other.
 const windowMs = Number(process.env['WINDOW_MS'] ?? 3000);
 const share = Number(process.env['CEILING_SHARE'] ?? 0.7);
 const isFull = process.env['CEILING_SHARE'] !== undefined;

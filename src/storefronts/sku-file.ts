@@ -16,6 +16,8 @@ const checkEveryMs = 1000;
 const minAgeMs = 2000;
 /** Some 1,000 SKUs. Nothing else is done while a map is read, so another process reads a larger one. */
 const largeBytes = 65_536;
+/** A process that has not read it by then is ended: the orders of the shop wait for it. */
+const readWithinMs = 120_000;
 export type SkuJobs = { readonly read: (path: string) => [string, Sku][] };
 const inOwnProcess = ownProcess<SkuJobs>(join(import.meta.dirname, 'sku-process.ts'));
 
@@ -66,7 +68,9 @@ export class SkuFile {
       if (version === this.#version || !this.#isFinished(version, nowMs)) return;
       this.#version = version;
       const isLarge = statSync(this.#path).size > largeBytes;
-      const map = isLarge ? new Map(await inOwnProcess('read', [this.#path])) : loadSkuFile(this.#path);
+      const map = isLarge
+        ? new Map(await inOwnProcess('read', [this.#path], AbortSignal.timeout(readWithinMs)))
+        : loadSkuFile(this.#path);
       // It changed while it was read: the next check reads it again.
       if (versionOf(this.#path) !== version) return;
       this.#map = map;

@@ -163,6 +163,18 @@ function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Fou
   }
 }
 
+/** Whether products have prices, in the currency of each shop and of the files; nothing where no product was read. */
+export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly Finding[] {
+  const priced = keys.find(({ currencies }) => currencies !== undefined)?.currencies;
+  if (priced === undefined) return [];
+  const used = [intake.folder, ...intake.shops].flatMap(({ currency }) => currency ?? []);
+  const missing = used.filter((currency) => !priced.includes(currency));
+  const first = `the first products of the catalogue have prices in ${priced.join(', ') || 'no currency'}`;
+  if (priced.length > 0 && missing.length === 0) return [{ check: 'prices', ...pass(first) }];
+  const next = 'correct the currency under `intake`, or let `order-sync wire test --for products` read a price';
+  return [{ check: 'prices', ...warn([first, ...missing.map((it) => `none in ${it}`)].join(', '), next) }];
+}
+
 export const checkAddress =
   'compare wholesale.base_url with the address that the supplier names: does a path such as /v1 lack, or is it too much? does a proxy answer?';
 const askSupplier = 'ask the supplier about the account';

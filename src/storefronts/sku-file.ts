@@ -14,12 +14,11 @@ import { ownProcess } from '../ops/own-process.ts';
 const checkEveryMs = 1000;
 /** A changed file is read when it is this old: its writer may not have finished, and a part of a map sells wrong things. */
 const minAgeMs = 2000;
-/** Some 1,000 SKUs. Nothing else is done while a map is read, so another process reads a larger one. */
-const largeBytes = 65_536;
-/** A process that has not read it by then is ended: the orders of the shop wait for it. */
-const readWithinMs = 120_000;
+/** Some 1,000 SKUs. Nothing else is done while a map is read, so another process reads a larger one, or is ended in time. */
+const [largeBytes, readWithinMs] = [65_536, 120_000];
 export type SkuJobs = { readonly read: (path: string) => [string, Sku][] };
 const inOwnProcess = ownProcess<SkuJobs>(join(import.meta.dirname, 'sku-process.ts'));
+const readLarge = (path: string) => inOwnProcess('read', [path], AbortSignal.timeout(readWithinMs));
 
 /**
  * The SKU map of a file, read again when the file changes. A change that cannot be read is logged once, and the last good
@@ -68,9 +67,7 @@ export class SkuFile {
       if (version === this.#version || !this.#isFinished(version, nowMs)) return;
       this.#version = version;
       const isLarge = statSync(this.#path).size > largeBytes;
-      const map = isLarge
-        ? new Map(await inOwnProcess('read', [this.#path], AbortSignal.timeout(readWithinMs)))
-        : loadSkuFile(this.#path);
+      const map = isLarge ? new Map(await readLarge(this.#path)) : loadSkuFile(this.#path);
       // It changed while it was read: the next check reads it again.
       if (versionOf(this.#path) !== version) return;
       this.#map = map;

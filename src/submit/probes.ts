@@ -70,7 +70,7 @@ export async function askWhetherOpen(
   const { row, message } = probe.outcome;
   if (isAbsent && catalogue?.outcome.row === 'not_found')
     return { verdict: 'closed', outcome: row, message: 'the API has neither an order nor a catalogue there' };
-  return { verdict: probe.verdict, outcome: row, message };
+  return { verdict: probe.verdict, outcome: row, message, currencies: catalogue?.currencies };
 }
 
 /**
@@ -93,8 +93,7 @@ export async function checkApi(
   const trusts = deps.lookups.hasFound('gift_card_order', deps.wholesale);
   const checks: KeyCheck[] = [];
   for (const key of asked.keys) {
-    const found = await askWhetherOpen((question) => ask(key, question), trusts);
-    checks.push({ key, ...found });
+    checks.push({ key, ...(await askWhetherOpen((question) => ask(key, question), trusts)) });
   }
   await deps.pauses.refresh();
   await deps.accounts.refresh(deps);

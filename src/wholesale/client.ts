@@ -292,14 +292,18 @@ export class WholesaleClient {
     return { method, path: fillPath(path, values), body: body === undefined ? null : renderBody(body, values) };
   }
 
-  #probeProducts(call: ProbeCall): Promise<Probe> {
+  async #probeProducts(call: ProbeCall): Promise<Probe> {
+    let currencies: readonly string[] | undefined;
     // A proxy may answer with any JSON: a catalogue is a list of objects.
     const unreadable = { kind: 'unreadable', message: 'an answer without a list of products' } as const;
-    return this.#probe(this.#productsRequest(givenPaths.products), call, 'gift_card', (catalogue) => {
+    const probe = await this.#probe(this.#productsRequest(givenPaths.products), call, 'gift_card', (catalogue) => {
       if (isJsonList(catalogue) && !catalogue.every(isJsonObject)) return unreadable;
       const page = readCataloguePage(catalogue, readProduct, this.#wire.catalogue);
+      const items = page?.items ?? [];
+      if (items.length > 0) currencies = [...new Set(items.flatMap(({ item }) => item.currencies))];
       return page === null ? unreadable : { kind: 'read', answer: null };
     });
+    return { ...probe, currencies };
   }
 
   async #probe(request: RenderedCall, call: ProbeCall, family: Family, read: SuccessReader): Promise<Probe> {

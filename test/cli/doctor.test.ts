@@ -37,6 +37,7 @@ describe('order-sync doctor', () => {
       'pass  folders',
       'pass  database',
       'pass  key',
+      'pass  prices',
       'pass  clock',
       'pass  admin.listen',
       '',
@@ -97,6 +98,18 @@ describe('order-sync doctor', () => {
       message: expect.stringContaining(outcome),
       next: expect.stringContaining('does a path such as /v1 lack'),
     });
+  });
+
+  const products = [{ variant: 'card', prices: { USD: '9.00', EUR: '8.00' } }, { variant: 'other' }];
+  it.each([
+    ['a currency that no product has', products, 'prices in USD, EUR, none in GBP', 'correct the currency'],
+    ['a catalogue whose prices are not read', [{ variant: 'card' }], 'prices in no currency, none in GBP', 'wire test'],
+  ])('warns of %s', async (_what, shown, words, step) => {
+    const { api, place } = await apiFor({ folder: { currency: 'GBP' } });
+    api.catalogue = { http: 200, body: { products: shown } };
+    const { of } = await doctor(place);
+    const [message, next] = [words, step].map((part): unknown => expect.stringContaining(part));
+    expect(of('prices')).toEqual({ check: 'prices', status: 'warn', message, next });
   });
 
   it('names what is paused, what it waits for, and the command', async () => {

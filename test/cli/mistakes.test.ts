@@ -9,7 +9,9 @@ import { fillOutbox } from './sample-outbox.ts';
 
 /*
  * The mistakes that people make in the first hour: none is silent, and none misleads. Each row says what was done, and what
- * the program must say of it: the place, the rule, the value, the next step. Mistakes of order files follow below.
+ * the program must say of it: the place, the rule, the value, the next step. Mistakes of order files follow below. What only
+ * an API or its environment shows stands in `doctor.test.ts` (a wrong key, a path too much, a currency without a price) and in
+ * `test/config/unused-variables.test.ts`.
  */
 
 const text = `instance: acme

@@ -16,6 +16,7 @@ import {
   keyFindings,
   pass,
   pauseFindings,
+  priceFindings,
   type Finding,
 } from '../doctor-checks.ts';
 import { exitCodes } from '../errors.ts';
@@ -89,7 +90,7 @@ async function apiFindings(config: Config, context: CliContext): Promise<readonl
   const api = await finding('api', async () => {
     const command = { action: 'check_api', keys, withinMs: slotsWithinMs } as const;
     const result = await sendCommand(config, command, 'api', context);
-    found.push(...keyFindings(result), { check: 'clock', ...checkClock(result) });
+    found.push(...keyFindings(result), ...priceFindings(config, result), { check: 'clock', ...checkClock(result) });
     return pass(config.wholesale.baseUrl);
   });
   return found.length === 0 ? [api] : found;

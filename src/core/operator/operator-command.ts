@@ -289,6 +289,7 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
       /** The row of the decision table that the answer is; null when there was no call. */
       outcome: z.string().nullable(),
       message: z.string(),
+      currencies: strings.optional(),
     }),
     /** By how much this machine's clock is ahead of the API's; null: its answers do not tell. */
     aheadMs: z.number().nullable(),

@@ -16,6 +16,8 @@ export type ProbeVerdict = 'open' | 'closed' | 'cannot_tell';
 export interface Probe {
   readonly outcome: Outcome;
   readonly verdict: ProbeVerdict;
+  /** The currencies in which the first products have prices; absent: none was read. */
+  readonly currencies?: readonly string[] | undefined;
 }
 
 /** The API denies the caller, or no connection was made: the other question would end in the same way. */

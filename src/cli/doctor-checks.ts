@@ -168,7 +168,7 @@ export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly
   const priced = keys.find(({ currencies }) => currencies !== undefined)?.currencies;
   if (priced === undefined) return [];
   const used = [intake.folder, ...intake.shops].flatMap(({ currency }) => currency ?? []);
-  const missing = used.filter((currency) => !priced.includes(currency));
+  const missing = [...new Set(used)].filter((currency) => !priced.includes(currency));
   const first = `the first products of the catalogue have prices in ${priced.join(', ') || 'no currency'}`;
   if (priced.length > 0 && missing.length === 0) return [{ check: 'prices', ...pass(first) }];
   const next = 'correct the currency under `intake`, or let `order-sync wire test --for products` read a price';

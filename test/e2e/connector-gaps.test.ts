@@ -97,6 +97,18 @@ describe('a unit with a field that the connector does not read', () => {
   });
 });
 
+describe('a mapping that reads every field', () => {
+  it('delivers twelve orders that wait behind the first one, without a person', async () => {
+    const world = await WorkerWithFakeApi.open({ variants: { card: {} } });
+    world.order('waiting', 13, { variant: 'card' });
+    await world.untilState('waiting', 'fulfilled', 13);
+    expect(world.api.ledger.orders).toHaveLength(13);
+    expect(await world.pauses()).toEqual([]);
+    const { orders } = JSON.parse(await world.ask('orders', 'list', '--attention'));
+    expect(orders).toEqual([]);
+  });
+});
+
 describe('an API that repeats an order in another spelling', () => {
   it('sells it: product and quantity are compared by value', async () => {
     const world = await WorkerWithFakeApi.open({

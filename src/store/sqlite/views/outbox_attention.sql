@@ -49,10 +49,10 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- What may be a short outage is shown after the probes that end it: the second one of an API that does not work ends after up
--- to 90 s, others within 75 s. Other pauses are shown at once, and what a person paused after a minute. That of a product
--- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
--- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
+-- A pause that may be a short outage is shown after the probes that end it: an API that does not answer is probed a second time
+-- within 90 s, others within 75 s. Other pauses are shown at once, and those of a person after a minute. The pause of a product
+-- is shown only while it holds something up: a product that nobody orders any more waits for its trial for ever. The clock is
+-- that of the machine that reads; a start in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
                      WHEN 'api_unreachable' THEN 'api_unreachable' WHEN 'api_disabled' THEN 'api_unreachable'

@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a probe that fails ends the pause',
     file: 'submit/pauses.ts',
-    changes: [["if (verdict === 'open')", "if (verdict === 'open' || outcome.row === 'api_disabled')"]],
+    changes: [["if (verdict === 'open')", "if (verdict !== 'cannot_tell')"]],
   },
   {
     name: 'an order is complete without all its units',

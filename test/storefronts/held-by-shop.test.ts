@@ -200,6 +200,20 @@ describe('two states of an order within one second', () => {
     expect(states(shops)).toEqual(['pending', 'pending']);
   });
 
+  // A shop that keeps orders as posts changes lines without moving the time of the order.
+  it('flag a line of which one of them has more, and buy it no further; a later state says what changed', async () => {
+    const shops = await startShops();
+    const asking = (quantity: number) => ({ line_items: [{ ...two[1], quantity }] });
+    await shops.woo(wooOrder(asking(1), 1));
+    for (let time = 0; time < 2; time += 1) await shops.woo(wooOrder(asking(5), 1));
+    const bought = ['316 1 x steam-usd-20 pending'];
+    expect([shops.bought(), shops.flagged()]).toEqual([bought, ['316 two_states_in_one_second']]);
+    await open(shops);
+    await shops.woo(wooOrder(asking(5), 2));
+    expect(shops.flagged()).toEqual(['316 changed_after_purchase', '316 two_states_in_one_second']);
+    expect(shops.bought()).toEqual(['316 1 x steam-usd-20 sending']);
+  });
+
   it('do not undo a refund when the older one comes second', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder({ refunds: [{ id: 9, total: '-20.00' }] }, 1));

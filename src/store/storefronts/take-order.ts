@@ -240,7 +240,8 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
     flagLine(taking, lineId, hold ?? flagOf('paid_after_taken_back', rule));
   } else if (was.sku === sku && was.quantity === remaining && !order.refundUnclear) {
     // SKU and quantity of the shop are compared: another SKU map changes nothing about what was bought.
-    taken.known += 1;
+    if (hold === flags.lessInOneState) flagLine(taking, lineId, hold);
+    else taken.known += 1;
   } else if (was.sku === sku && remaining < was.quantity) {
     takeRefund(taking, line, known);
   } else if (order.refundUnclear) {

@@ -104,12 +104,19 @@ describe.skipIf(folder === undefined)(`orders of a real WooCommerce${whySkipped}
       await both.completed(id);
       await shop.change(id, code);
     }
-    const expected = changes.map(([, flag, bought]) => [flag === '' ? [] : [flag], bought]);
+    const final = changes.map(([, flag, bought]) => [flag === '' ? [] : [flag], bought]);
     const seen = () => ids.map((id) => [both.flagsOf(id), both.boughtFor(id)]);
-    await expect.poll(seen, within).toEqual(expected);
-    for (const id of ids.slice(0, 3)) await shop.call('PUT', `/orders/${id}`, { customer_note: 'changed again' });
+    const unsure = 'two_states_in_one_second';
+    // Their time does not move when only lines change: what is more than before waits for the next change of the order.
+    const first = shop.keepsPosts ? final.with(0, [[unsure], 1]).with(5, [[unsure], 1]) : final;
+    await expect.poll(seen, within).toEqual(first);
+    for (const index of [0, 1, 2, 5])
+      await shop.call('PUT', `/orders/${ids[index]}`, { customer_note: 'changed again' });
     await both.afterReadBack();
-    expect(seen()).toEqual(expected);
+    const also = shop.keepsPosts
+      ? final.with(0, [[unsure, 'changed_after_purchase'], 1]).with(5, [[unsure], 4])
+      : final;
+    expect(seen()).toEqual(also);
   });
 
   it('takes the trash for a cancel before the purchase, and flags an order that was restored', async () => {

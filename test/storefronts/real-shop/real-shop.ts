@@ -25,6 +25,8 @@ interface Answer {
 export class RealShop {
   readonly url: string;
   readonly versions: string;
+  /** It keeps orders as posts, not in tables of their own. */
+  readonly keepsPosts: boolean;
   readonly caFile: string;
   readonly keys: { readonly readWrite: readonly [string, string]; readonly read: readonly [string, string] };
   readonly products: Readonly<Record<string, number>>;
@@ -37,7 +39,8 @@ export class RealShop {
     );
     this.keys = { readWrite: [ck_read_write, cs_read_write], read: [ck_read, cs_read] };
     this.products = products;
-    this.versions = `WooCommerce ${wc}, WordPress ${wp}, orders ${hpos === true ? 'in tables of their own' : 'as posts'}`;
+    this.keepsPosts = hpos !== true;
+    this.versions = `WooCommerce ${wc}, WordPress ${wp}, orders ${this.keepsPosts ? 'as posts' : 'in tables of their own'}`;
     this.caFile = join(folder, 'ca.pem');
     const settings = readFileSync(join(folder, 'site/wp-config.php'), 'utf8');
     this.url = /WP_HOME', '([^']+)'/.exec(settings)?.[1] ?? '';

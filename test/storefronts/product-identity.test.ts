@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { minutesAgo, numbersAsText, readBackOf, wooBody } from './read-back/running-read-back.ts';
 import { send, StubWooCommerce } from './read-back/stub-shop.ts';
-import { openShops, wooOrder } from './storefront-shops.ts';
+import { openShops, shopifyOrder, wooOrder } from './storefront-shops.ts';
 
 // WooCommerce shows the present SKU of a product in all of its orders, none when the product was deleted, and that of the product
 // for a variation that has none of its own.
@@ -28,6 +28,17 @@ describe('a line whose product is the same under another SKU', () => {
     await woo(wooOrder(lineOf({ variation_id: 95 })));
     expect(await woo(wooOrder(lineOf({ sku: 'STEAM-3PACK' }), 2))).toMatchObject({ taken: { known: 1 } });
     expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 pending'], []]);
+  });
+
+  it.each([
+    ['the same line when its variant got another SKU', 8, 'pending'],
+    ['held when staff chose another variant', 9, 'held'],
+  ])('of Shopify is %s', async (_, variant_id, state) => {
+    const { shopify, bought } = await openShops();
+    const line = { id: 11, sku: 'STEAM-20', product_id: 7, variant_id: 8, quantity: 2, properties: [] };
+    await shopify(shopifyOrder({ line_items: [line] }));
+    await shopify(shopifyOrder({ line_items: [{ ...line, sku: 'STEAM-3PACK', variant_id }] }, 2));
+    expect(bought()).toEqual([`11 2 x steam-usd-20 ${state}`]);
   });
 
   it('is cancelled like any other when it is refunded after that', async () => {

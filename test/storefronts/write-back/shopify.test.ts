@@ -214,3 +214,67 @@ describe('a shop of Shopify that does not answer as it should', () => {
     expect(taken.stub.shop.tags.get('7')).toEqual(['order-sync-delivered']);
   });
 });
+
+describe('many orders of Shopify', () => {
+  async function shopWithMany(count: number) {
+    const stub = await new WritableShopify().open();
+    const written = await WrittenShop.open(writtenShopifyShop(stub.url, { notifyCustomer: true }), stub);
+    const lineIds = Array.from({ length: count }, (_, index) => String(index + 100));
+    for (const lineId of lineIds) {
+      const body = shopifyBody('1', { line_items: [item(lineId, 1)] });
+      const order = stub.put({ id: `7${lineId}`, modifiedMs: minutesAgo(30), body });
+      stub.shop.fulfilFrom(order.id, [{ lineId, quantity: 1 }]);
+      await written.takeIn(stub.shown(order));
+    }
+    // Who waits is not told within the test.
+    written.retryTimeScale = 1;
+    await written.buy();
+    const notified = () =>
+      lineIds.map((lineId) => stub.shop.fulfilments.filter(({ lines }) => lines[0]?.lineId === lineId));
+    return { stub, written, lineIds, notified };
+  }
+
+  it('are told by five calls each, four at once: 200 within 150 s where each answer takes 500 ms', async () => {
+    const { stub, written, lineIds, notified } = await shopWithMany(24);
+    const four = Promise.withResolvers<void>();
+    let [open, most] = [0, 0];
+    stub.misbehave = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      if (open === 4) four.resolve();
+      await four.promise;
+      open -= 1;
+      return false;
+    };
+    await written.told();
+    expect(notified().map(({ length }) => length)).toEqual(lineIds.map(() => 1));
+    expect([stub.calls.length / lineIds.length, most]).toEqual([5, 4]);
+    expect((200 * 5 * 0.5) / most).toBeLessThanOrEqual(150);
+  });
+
+  it.each(['stop', 'kill'] as const)(
+    'are each fulfilled once, and none waits, after a %s in the middle',
+    async (end) => {
+      const { stub, written, lineIds, notified } = await shopWithMany(24);
+      const half = Promise.withResolvers<void>();
+      let [fulfils, ended] = [0, 0];
+      stub.answers.faultOf = ({ body }) => {
+        if (body.includes('mutation Fulfil')) fulfils += 1;
+        if (fulfils < 12 || ended > 0) return { kind: 'none' };
+        ended = fulfils;
+        if (end === 'kill') written.kill();
+        half.resolve();
+        return { kind: end === 'kill' ? 'unanswered' : 'none' };
+      };
+      await written.start();
+      await half.promise;
+      if (end === 'stop') await written.stop();
+      await written.told();
+      expect(notified().map((all) => all.map((one) => one.notified))).toEqual(lineIds.map(() => [true]));
+      expect(lineIds.map((lineId) => stub.shop.tags.get(`7${lineId}`))).toEqual(
+        lineIds.map(() => ['order-sync-delivered']),
+      );
+      expect([failures(written), written.logged('a result is delivered later')]).toEqual([[], []]);
+    },
+  );
+});

@@ -7,13 +7,6 @@ export type ConnectedShop = Shop & { readonly rest: NonNullable<Shop['rest']> };
 
 export const isConnected = (shop: Shop): shop is ConnectedShop => shop.rest !== null;
 
-/** The API of a shop, shared with all others that hold it. */
-interface ShopConnection {
-  readonly api: ShopApi;
-  /** Called once. The last holder that closes it aborts the call that is under way. */
-  close(): Promise<void>;
-}
-
 /** The identity of a shop's API: with other keys or another pace it is another one. */
 export const connectionKey = ({ platform, shop, source, rest }: ConnectedShop): string =>
   JSON.stringify([platform, shop, source, rest]);
@@ -27,7 +20,8 @@ export class ShopConnections {
     this.#context = context;
   }
 
-  connect(shop: ConnectedShop): ShopConnection {
+  /** Closed once by each holder; the last one aborts the call that is under way. */
+  connect(shop: ConnectedShop) {
     const key = connectionKey(shop);
     const shared = this.#open.get(key) ?? { api: platformOf(shop).connect(shop.rest, this.#context), holders: 0 };
     this.#open.set(key, shared);

@@ -8,7 +8,7 @@ import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
 import { isVariation, planDeletion, planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
-import type { ShopApi } from './shop/shop-api.ts';
+import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
 import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
@@ -125,8 +125,9 @@ export class ShopHandler {
     return await this.take({ document, refunds, asked, isTest: false, topic: null, isListed: true });
   }
 
-  /** Takes in that the shop has an order no more: it was asked for it just now. */
-  async takeDeleted(orderId: string): Promise<StorefrontAnswer & { readonly kind: 'taken' }> {
+  /** Takes in an order that the shop was asked for just now; null: it has the order no more. */
+  async takeNow(orderId: string, read: ReadOrder | null, asked: AskedShop): Promise<StorefrontAnswer> {
+    if (read !== null) return await this.takeRead(read.value, read.refunds, asked);
     return await this.#take(planDeletion(orderId, this.shop, { ...this.#context(), isReadNow: true }));
   }
 

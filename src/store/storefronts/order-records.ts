@@ -99,17 +99,14 @@ const selectUnreadable = statementOf<[string, string], Pick<Rejection, 'lineId' 
   `SELECT id, line_id AS lineId, code, rule FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
    AND code IN ('unreadable_line', 'unreadable_order', 'too_many_flags')`,
 );
-const findWithoutId = statementOf<{ source: string; rule: string }, unknown>(
-  `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = :source AND order_id IS NULL
-   AND code = 'unreadable_order' AND rule = :rule`,
-);
 const removeOldest = statementOf<[source: string, kept: number], never>(
   `DELETE FROM rejections WHERE id IN (SELECT id FROM rejections WHERE file_id IS NULL AND source = ?
    AND order_id IS NULL AND code = 'unreadable_order' ORDER BY id DESC LIMIT -1 OFFSET ?)`,
 );
 const insertWithoutId = statementOf<{ source: string; field: string; rule: string; nowMs: number }, never>(
   `INSERT INTO rejections (source, code, field, rule, created_at_ms)
-   VALUES (:source, 'unreadable_order', :field, :rule, :nowMs)`,
+   SELECT :source, 'unreadable_order', :field, :rule, :nowMs WHERE NOT EXISTS (SELECT 1 FROM rejections
+     WHERE file_id IS NULL AND source = :source AND order_id IS NULL AND code = 'unreadable_order' AND rule = :rule)`,
 );
 
 export function flagUnreadableLines(
@@ -141,10 +138,9 @@ export function flagWithoutId(
   { source, field, rule: problem, origin, nowMs }: UnreadableStorefrontOrder,
 ): number {
   const rule = `${problem}; nothing of this order was bought: find it in the shop (${origin}). At most ${ordersWithoutId} of these are kept`;
-  if (findWithoutId(database).get({ source, rule }) !== undefined) return 0;
-  removeOldest(database).run(source, ordersWithoutId - 1);
-  insertWithoutId(database).run({ source, field, rule, nowMs });
-  return 1;
+  const { changes } = insertWithoutId(database).run({ source, field, rule, nowMs });
+  if (changes === 1) removeOldest(database).run(source, ordersWithoutId);
+  return changes;
 }
 
 function setUnreadableFlags(outbox: Outbox, order: DatedOrder, flags: readonly UnreadableFlag[]): number {

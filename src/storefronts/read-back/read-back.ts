@@ -148,7 +148,6 @@ class ShopLoop {
   readonly #connection: ReturnType<ShopConnections['connect']>;
   #schedule: Schedule | null = null;
   #lastRun: Promise<unknown> = Promise.resolve();
-  #stopped: Promise<void> | null = null;
 
   constructor(shop: ConnectedShop, deps: ReadBackDeps) {
     const { store, clock } = deps;
@@ -187,13 +186,7 @@ class ShopLoop {
     return await run;
   }
 
-  /** May be called again. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#stop();
-    return this.#stopped;
-  }
-
-  async #stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#schedule?.stop();
     await Promise.all([this.loop.stop(), this.rechecks.loop.stop()]);
     await this.#lastRun;

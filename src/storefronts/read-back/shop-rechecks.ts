@@ -79,10 +79,7 @@ export class ShopRechecks {
     try {
       const read = await api.order(orderId, signal);
       watermark.checkClock(api.clockAheadMs);
-      const taken =
-        read === null
-          ? await handler().takeDeleted(orderId)
-          : await handler().takeRead(read.value, read.refunds, { api, signal });
+      const taken = await handler().takeNow(orderId, read, { api, signal });
       this.#succeeded();
       const problem = problemOf(taken);
       if (problem !== null) await this.#postpone(order, problem);

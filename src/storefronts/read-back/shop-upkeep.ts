@@ -70,9 +70,7 @@ export class ShopUpkeep {
       const changed = asked.filter(({ orderId, refundCount }) => refunds.get(orderId) !== refundCount);
       for (const { orderId } of changed.slice(0, mostReads - reads)) {
         reads += 1;
-        const read = await api.order(orderId, signal);
-        if (read === null) await handler().takeDeleted(orderId);
-        else await handler().takeRead(read.value, read.refunds, { api, signal });
+        await handler().takeNow(orderId, await api.order(orderId, signal), { api, signal });
       }
     }
   }

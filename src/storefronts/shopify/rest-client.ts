@@ -153,32 +153,27 @@ function graphqlProblem(value: unknown): ShopProblem | null {
   const errors = value['errors'].filter(isObject);
   const codes = errors.map(({ extensions }) => (isObject(extensions) ? extensions['code'] : null));
   const text = errors.map(({ message }) => (typeof message === 'string' ? message : '')).join('; ');
-  if (codes.includes('THROTTLED')) return { kind: 'rate_limited', text, waitMs: throttledMs(value['extensions']) };
+  const waitMs = restoredMs(value['extensions']) || fullBucket.pauseMs;
+  if (codes.includes('THROTTLED')) return { kind: 'rate_limited', text, waitMs };
   const isDenied = codes.includes('ACCESS_DENIED') || codes.includes('SHOP_INACTIVE');
   const isTheirs = codes.includes('INTERNAL_SERVER_ERROR') || codes.includes('TIMEOUT');
   return { kind: isDenied ? 'unauthorized' : isTheirs ? 'unavailable' : 'refused', text, waitMs: null };
 }
 
-/** Until the shop has restored what the call costs. */
-function throttledMs(extensions: unknown): number {
-  const waitMs = restoredMs(extensions) ?? 0;
-  return waitMs > 0 ? waitMs : fullBucket.pauseMs;
-}
-
-/** How long until the shop allows another call of the same costs, in ms: 0 or less: at once; null: it does not say. */
-function restoredMs(extensions: unknown): number | null {
+/** How long until the shop allows another call of the same costs, in ms; 0: at once, or it does not say. */
+function restoredMs(extensions: unknown): number {
   const cost = isObject(extensions) && isObject(extensions['cost']) ? extensions['cost'] : {};
   const status = isObject(cost['throttleStatus']) ? cost['throttleStatus'] : {};
   const missing = Number(cost['requestedQueryCost']) - Number(status['currentlyAvailable']);
   const waitMs = (missing / Number(status['restoreRate'])) * 1000;
-  return Number.isFinite(waitMs) ? Math.ceil(waitMs) : null;
+  return Number.isFinite(waitMs) ? Math.max(0, Math.ceil(waitMs)) : 0;
 }
 
 /** Each answer of REST says how many calls are used, for example `32/40`, and each of GraphQL what it costs. */
 function pauseAfterMs(headers: PlainHeaders, value: unknown): number {
   const [, used, size] = /^(\d{1,6})\/(\d{1,6})$/.exec(headers['x-shopify-shop-api-call-limit'] ?? '') ?? [];
   if (Number(size) > 0 && Number(used) / Number(size) >= fullBucket.share) return fullBucket.pauseMs;
-  return Math.max(0, isObject(value) ? (restoredMs(value['extensions']) ?? 0) : 0);
+  return isObject(value) ? restoredMs(value['extensions']) : 0;
 }
 
 /** The cursor of the next page; null on the last page. Throws when the link has another path than this list. */

@@ -256,18 +256,18 @@ describe('many orders of Shopify', () => {
     'are each fulfilled once, and none waits, after a %s in the middle',
     async (end) => {
       const { stub, written, lineIds, notified } = await shopWithMany(24);
-      const half = Promise.withResolvers<void>();
+      const middle = Promise.withResolvers<void>();
       let [fulfils, ended] = [0, 0];
       stub.answers.faultOf = ({ body }) => {
         if (body.includes('mutation Fulfil')) fulfils += 1;
         if (fulfils < 12 || ended > 0) return { kind: 'none' };
         ended = fulfils;
         if (end === 'kill') written.kill();
-        half.resolve();
+        middle.resolve();
         return { kind: end === 'kill' ? 'unanswered' : 'none' };
       };
       await written.start();
-      await half.promise;
+      await middle.promise;
       if (end === 'stop') await written.stop();
       await written.told();
       expect(notified().map((all) => all.map((one) => one.notified))).toEqual(lineIds.map(() => [true]));

@@ -88,7 +88,7 @@ describe('everything at once', () => {
         dear: { prices: { USD: 1_000_000 } },
         odd: { behaviour: echoes({ variant: 'another' }) },
         late: { behaviour: neverDelivers },
-        mute: { behaviour: () => 'silence' },
+        silent: { behaviour: () => 'silence' },
       },
       balances: { USD: 100_000 },
     });
@@ -100,7 +100,7 @@ describe('everything at once', () => {
     world.order('sick', 6, { variant: 'sick' });
     world.order('dear', 1, { variant: 'dear' });
     world.order('odd', 3, { variant: 'odd' });
-    world.order('mute', 4, { variant: 'mute' });
+    world.order('silent', 4, { variant: 'silent' });
     world.order('good', healthy, { variant: 'good' });
     await world.until(() => (world.states('good')['fulfilled'] ?? 0) >= healthy / 2, patienceMs);
     expect((await world.health()).status).toBe('warn');
@@ -115,7 +115,7 @@ describe('everything at once', () => {
     expect(api.ledger.sold('good')).toBe(healthy + 1);
     expect(api.ledger.sold('odd')).toBeLessThanOrEqual(3);
     expect(api.ledger.sold('late')).toBe(8);
-    expect(api.ledger.sold('sick') + api.ledger.sold('dear') + api.ledger.sold('mute')).toBe(0);
+    expect(api.ledger.sold('sick') + api.ledger.sold('dear') + api.ledger.sold('silent')).toBe(0);
     const open = world.installation.query<{ n: number }>(
       "SELECT count(*) AS n FROM outbox WHERE state NOT IN ('fulfilled', 'rejected', 'expired', 'cancelled')",
     );

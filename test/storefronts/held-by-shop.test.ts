@@ -201,7 +201,7 @@ describe('two states of an order within one second', () => {
   });
 
   // A shop that keeps orders as posts changes lines without moving the time of the order.
-  it('flag a line of which one of them has more, and buy it no further; a later state says what changed', async () => {
+  it('flag a line whose quantity is larger in one of them, and buy no more of it; a later state says what changed', async () => {
     const shops = await startShops();
     const asking = (quantity: number) => ({ line_items: [{ ...two[1], quantity }] });
     await shops.woo(wooOrder(asking(1), 1));

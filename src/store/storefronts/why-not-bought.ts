@@ -29,7 +29,7 @@ export const flags = {
   ),
   lessInOneState: flagOf(
     'two_states_in_one_second',
-    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. Save the order there again, and the state that it has then counts',
+    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. Save the order there again: then its new state is taken in',
   ),
 } as const;
 

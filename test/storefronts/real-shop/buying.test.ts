@@ -106,15 +106,15 @@ describe.skipIf(folder === undefined)(`orders of a real WooCommerce${whySkipped}
     }
     const final = changes.map(([, flag, bought]) => [flag === '' ? [] : [flag], bought]);
     const seen = () => ids.map((id) => [both.flagsOf(id), both.boughtFor(id)]);
-    const unsure = 'two_states_in_one_second';
-    // Their time does not move when only lines change: what is more than before waits for the next change of the order.
-    const first = shop.keepsPosts ? final.with(0, [[unsure], 1]).with(5, [[unsure], 1]) : final;
+    const twoStates = 'two_states_in_one_second';
+    // There the time of an order does not move when only its lines change: a larger quantity waits for its next change.
+    const first = shop.keepsPosts ? final.with(0, [[twoStates], 1]).with(5, [[twoStates], 1]) : final;
     await expect.poll(seen, within).toEqual(first);
     for (const index of [0, 1, 2, 5])
       await shop.call('PUT', `/orders/${ids[index]}`, { customer_note: 'changed again' });
     await both.afterReadBack();
     const also = shop.keepsPosts
-      ? final.with(0, [[unsure, 'changed_after_purchase'], 1]).with(5, [[unsure], 4])
+      ? final.with(0, [[twoStates, 'changed_after_purchase'], 1]).with(5, [[twoStates], 4])
       : final;
     expect(seen()).toEqual(also);
   });

@@ -6,13 +6,14 @@ import { send, type ShopCallSeen } from '../read-back/stub-shop.ts';
 
 /**
  * What happens to a call. `refuse`: answered with this, not processed. `lost`: the connection ends before the shop has processed
- * it. `unanswered`: it ends after that. `late`: it ends at once, and the shop processes the call so many ms later.
+ * it. `unanswered`: it ends after that. `silent`: it stays open after that, and no answer comes. `late`: it ends at once, and the
+ * shop processes the call so many ms later.
  */
 export type Fault =
   | { readonly kind: 'none' }
   | { readonly kind: 'refuse'; readonly reply: Reply }
   | { readonly kind: 'lost' }
-  | { readonly kind: 'unanswered' }
+  | { readonly kind: 'unanswered' | 'silent' }
   | { readonly kind: 'late'; readonly ms: number };
 
 export type FaultOf = (call: ShopCallSeen) => Fault;
@@ -32,7 +33,8 @@ export class FaultyAnswers {
       const reply = fault.kind === 'none' ? process() : fault.reply;
       return void send(response, reply.status, reply.body, { ...reply.headers });
     }
-    if (fault.kind === 'unanswered') process();
+    if (fault.kind === 'unanswered' || fault.kind === 'silent') process();
+    if (fault.kind === 'silent') return;
     response.destroy();
     if (fault.kind !== 'late') return;
     const late = delay(fault.ms).then(() => void process());

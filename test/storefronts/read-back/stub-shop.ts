@@ -121,6 +121,8 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
  * - lists leave out orders in the trash;
  * - a variation without a SKU is not found by the SKU that its lines show;
  * - a line of a deleted product has the product 0 and no SKU, that of a deleted variation the SKU of its product (tests write both);
+ * - a shop that keeps orders as posts (`keepsPosts`; 7.0.0 and 8.1.1 here) leaves `date_modified` as it is when only lines change: a
+ *   quantity is raised, a line is added, the total is calculated anew;
  * - without permalinks every path is redirected to itself with a slash, by `x-redirect-by: WordPress` (tests answer so).
  */
 export class StubWooCommerce extends StubShop {
@@ -129,12 +131,20 @@ export class StubWooCommerce extends StubShop {
   /** The most orders on a page, whatever was asked for. */
   pageCap = 100;
   showsTotal = true;
+  /** Orders are kept as posts, not in tables of their own. */
+  keepsPosts = false;
   /** By its SKU the type of a product; variations without a SKU are not found by that of their product. */
   readonly products = new Map<string, 'simple' | 'variable' | 'variation'>();
   readonly webhooks: { id: number; topic: string; status: string; delivery_url: string }[] = [];
   /** The permission of the key for all but orders. */
   permission: 'read' | 'read_write' = 'read_write';
   readonly #keys = new WooCommerceKeys(woo);
+
+  /** People of the shop change its lines, and the shop calculates the total anew. */
+  editLines(order: StubOrder, lines: readonly unknown[], nowMs: number): void {
+    order.body['line_items'] = lines;
+    if (!this.keepsPosts) order.modifiedMs = nowMs;
+  }
 
   protected answer(call: ShopCallSeen, response: ServerResponse): void {
     const { method, url, signed, headers } = call;

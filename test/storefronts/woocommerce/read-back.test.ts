@@ -283,6 +283,36 @@ describe('read-back of a WooCommerce shop', () => {
   });
 });
 
+describe('lines that people of the shop change after the purchase', () => {
+  const line = (id: string, quantity: number) => ({ id, sku: 'STEAM-20', quantity, meta_data: [] });
+  const twoStates = 'two_states_in_one_second';
+
+  it.each([
+    ['a table of its own', { first: ['1/12'], flags: ['1/11 changed_after_purchase'], kept: [] }],
+    // Its time does not move, so nobody knows which of both states came last.
+    ['posts', { first: [], flags: [`1/11 ${twoStates}`, `1/12 ${twoStates}`], kept: [`1/11 ${twoStates}`] }],
+  ])('are bought and flagged by a surely newer state of an order in %s', async (place, { first, flags, kept }) => {
+    const stub = await open();
+    stub.keepsPosts = place === 'posts';
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(4),
+      body: wooBody('11', { line_items: [line('11', 1)] }),
+    });
+    const { run, bought, flagged } = await readBackOf('woocommerce', stub);
+    await run();
+    stub.editLines(order, [line('11', 3), line('12', 1)], minutesAgo(2));
+    for (let times = 0; times < 2; times += 1) await run();
+    const all = (ids: readonly string[]) => ids.map((id) => `${id} 1 x steam-usd-20 pending`);
+    expect([bought(), flagged().toSorted()]).toEqual([all(['1/11', ...first]), flags]);
+    // Somebody saves the order again.
+    order.modifiedMs = minutesAgo(1);
+    await run();
+    expect(bought()).toEqual(all(['1/11', '1/12']));
+    expect(flagged().toSorted()).toEqual(['1/11 changed_after_purchase', ...kept]);
+  });
+});
+
 describe('refunds of a WooCommerce shop', () => {
   it('before the purchase lower the quantity that is bought', async () => {
     const stub = await open();

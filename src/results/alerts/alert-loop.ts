@@ -88,7 +88,9 @@ export class AlertLoop {
     // Read each time: the stored times move when the clock is set.
     const told = this.#unrecorded ?? (await store.alerts.told(name));
     const { rows, complete } = await store.alerts.rows(mostRows);
-    const open = openConditions(rows, await troubles()).filter(({ topic }) => on.includes(topic));
+    // That this endpoint takes no alerts is for the others.
+    const ofOthers = rows.filter(({ id }) => id !== `sink:alert:${name}`);
+    const open = openConditions(ofOthers, await troubles()).filter(({ topic }) => on.includes(topic));
     const news = newsSince(told.conditions, open, complete);
     if (news.firing.length + news.resolved.length === 0) {
       // Rows that ended are forgotten: when there are as many again, that is news.

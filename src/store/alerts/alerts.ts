@@ -38,9 +38,11 @@ const setNextAt = statementOf<{ endpoint: string; nextAtMs: number }, never>(
   `INSERT INTO alert_endpoints (endpoint, next_at_ms) VALUES (:endpoint, :nextAtMs)
    ON CONFLICT (endpoint) DO UPDATE SET next_at_ms = excluded.next_at_ms`,
 );
-const keepOnly = ['alerts_told', 'alert_endpoints'].map((table) =>
-  statementOf<[string], never>(`DELETE FROM ${table} WHERE endpoint NOT IN (SELECT value FROM json_each(?))`),
-);
+const keepOnly = [
+  'alerts_told WHERE endpoint',
+  'alert_endpoints WHERE endpoint',
+  "sink_pauses WHERE sink LIKE 'alert:%' AND substr(sink, 7)",
+].map((rows) => statementOf<[string], never>(`DELETE FROM ${rows} NOT IN (SELECT value FROM json_each(?))`));
 
 export class Alerts extends OutboxSteps {
   /** The rows of the attention list, those that matter most before the others; `complete`: there are no more. */

@@ -195,6 +195,22 @@ describe('alerts', () => {
     expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: 'alert:ops', reason: 'http_503' }]);
   });
 
+  it('say that another endpoint takes none until it does or is configured no more, and never their own', async () => {
+    const pauseOf = (name: string) => {
+      const pause = { sink: `alert:${name}`, reason: 'http_503', message: 'it answered 503', probes: 3 };
+      return outbox.store.results.pauseSink({ ...pause, nowMs: Date.now(), probeAtMs: Date.now() });
+    };
+    const receiver = await receiving(takes);
+    await pauseOf('pager');
+    await pauseOf('ops');
+    start(receiver);
+    await receiver.arrived(1);
+    expect(shortOf(receiver.posts[0]?.body)).toEqual({ firing: [['sink', 1]], resolved: [] });
+    await outbox.store.alerts.keep(['ops']);
+    await receiver.arrived(2);
+    expect(shortOf(receiver.posts[1]?.body)).toEqual({ firing: [], resolved: ['sink'] });
+  });
+
   it('are not paused for ever when what they were about ended before their endpoint was back', async () => {
     const receiver = await receiving(answers(503));
     const nowMs = Date.now();

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { attentionReasons } from '../../../src/core/operator/attention.ts';
 import { attentionCountsSql } from '../../../src/store/read/attention.ts';
 import { views } from '../../../src/store/sqlite/schema.ts';
-import { close, line, nothing, Outbox } from '../../support/outbox.ts';
+import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
 beforeEach(async () => {
@@ -90,9 +90,10 @@ describe('the attention list', () => {
     // Their second probes end after up to 90 s.
     ['api_unreachable', 94, 96],
     ['api_disabled', 94, 96],
-    ['order_absent', 74, 76],
     ['manual', 59, 61],
   ])('shows a pause because of %s later than a short outage', async (reason, early, late) => {
+    await outbox.accept([line({})]);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
     await pause('family:esim', agoMs(early * 1000), reason);
     await pause('family:gift_card', agoMs(late * 1000), reason);
     // A clock that was set back later opened it.
@@ -105,11 +106,37 @@ describe('the attention list', () => {
     ['invalid_key', 'key_refused'],
     ['ip_not_allowed', 'account_refused'],
     ['tls_refused', 'wrong_address'],
+    ['redirect', 'wrong_address'],
+    ['order_absent', 'paused'],
+    // Nothing was bought yet, so nothing was interrupted.
+    ['api_unreachable', 'api_unreachable'],
+    ['api_disabled', 'api_unreachable'],
     ['insufficient_balance', 'balance_too_low'],
     ['answer_mismatch', 'paused'],
   ])('shows at once a pause that is no outage: %s', async (reason, expected) => {
     await pause('family:esim', Date.now(), reason);
     expect(outbox.store.read.attention(100)).toMatchObject([{ scope: 'family:esim', reason: expected }]);
+  });
+
+  it.each([
+    ['ENOTDIR', 0],
+    ['http_401', 0],
+    ['http_503', 75_000],
+    ['ECONNREFUSED', 75_000],
+  ])('shows a sink that takes nothing because of %s after %d ms, while something waits', async (reason, ms) => {
+    const sink = 'folder';
+    const pauseSince = async (sinceMs: number) => {
+      await outbox.store.results.resumeSink({ sink, nowMs: sinceMs, wasOutage: false });
+      const facts = { sink, reason, message: 'the receiver failed', probeAtMs: sinceMs, probes: 1 };
+      await outbox.store.results.pauseSink({ ...facts, nowMs: sinceMs });
+    };
+    await pauseSince(agoMs(ms + 1000));
+    expect(pausedInAttention()).toEqual([]);
+    await outbox.accept([line({})]);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    expect(pausedInAttention()).toEqual([sink]);
+    await pauseSince(agoMs(ms - 1000));
+    expect(pausedInAttention()).toEqual(ms === 0 ? [sink] : []);
   });
 
   it('shows the pause of a product only while something of it is to be sent', async () => {
@@ -208,7 +235,8 @@ describe('counting the attention list', () => {
       'e USING INDEX entries_attention',
       'e USING INDEX entries_unknown',
       'a USING INDEX audit_by_subject (subject=?)',
-      'd EXISTS USING INDEX deliveries_due (sink=? AND due_at_ms<?)',
+      'b USING COVERING INDEX entries_bought',
+      'd USING INDEX deliveries_due (sink=? AND due_at_ms<?)',
       'o USING COVERING INDEX storefront_orders_awaiting',
       'o USING INDEX storefront_orders_rechecks',
       'f USING INDEX files_attention',

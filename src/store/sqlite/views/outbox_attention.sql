@@ -49,10 +49,10 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- A pause that may be a short outage is shown after the probes that end it: an API that does not answer is probed a second time
--- within 90 s, others within 75 s. Other pauses are shown at once, and those of a person after a minute. The pause of a product
--- is shown only while it holds something up: a product that nobody orders any more waits for its trial for ever. The clock is
--- that of the machine that reads; a start in the future comes from a clock that was set, and hides nothing.
+-- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
+-- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of a person after a minute.
+-- The pause of a product is shown only while it holds something up: a product that nobody orders any more waits for its trial for
+-- ever. The clock is that of the machine that reads; a start in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
                      WHEN 'api_unreachable' THEN 'api_unreachable' WHEN 'api_disabled' THEN 'api_unreachable'
@@ -65,17 +65,21 @@ SELECT 'pause',
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p
 WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
-         - CASE p.reason WHEN 'api_disabled' THEN 95000 WHEN 'api_unreachable' THEN 95000 WHEN 'order_absent' THEN 75000
-                         WHEN 'redirect' THEN 75000 WHEN 'manual' THEN 60000 ELSE -1 END
+         - CASE WHEN p.reason = 'manual' THEN 60000 WHEN p.reason NOT IN ('api_disabled', 'api_unreachable') THEN -1
+                WHEN EXISTS (SELECT 1 FROM entries b WHERE b.state = 'fulfilled' AND b.outcome_row = 'accepted') THEN 95000 ELSE -1 END
          AND unixepoch('subsec') * 1000)
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
--- A sink that takes no results, while some wait for it.
+-- A sink that takes no results, while some wait for it, or no alerts. What does not end by itself is shown at once.
 SELECT 'pause', 'sink_paused' AS reason, 'sink:' || p.sink, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.sink, NULL, 0
 FROM sink_pauses p
-WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 75000 AND unixepoch('subsec') * 1000
-  AND EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000)
+WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
+        - CASE WHEN p.reason IN ('http_401', 'http_403', 'EACCES', 'EEXIST', 'ENOTDIR', 'EPERM', 'EROFS') OR p.sink LIKE 'alert:%' THEN -1
+               ELSE 75000 END
+        AND unixepoch('subsec') * 1000
+  AND (p.sink LIKE 'alert:%'
+    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000))
 UNION ALL
 -- For a day after the last 429, because whoever else uses the key may rest at night.
 SELECT 'key_used_elsewhere', 'key_used_elsewhere' AS reason, 'key:' || k.key_name, NULL, NULL, NULL, NULL, 'rate_limited', 'key_used_elsewhere', NULL,

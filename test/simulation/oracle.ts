@@ -199,7 +199,10 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const seen = world.wire.of(`cancel:${iccid}`);
   if (
     looksUpFirst(world) &&
-    (seen.refused || line.notAfterMs !== null || world.plan.settings.referenceExpiryMs < 3_600_000)
+    (seen.refused ||
+      line.notAfterMs !== null ||
+      wasSenderDenied(world, seen) ||
+      world.plan.settings.referenceExpiryMs < 3_600_000)
   )
     return;
   if (

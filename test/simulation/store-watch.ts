@@ -295,7 +295,8 @@ export class StoreWatch {
     this.#coverage.hit(`to ${settlement.state}`);
     if (attempt !== undefined && (outcome.row === 'accepted' || settlement.row === 'accepted'))
       this.exposure.accepted(attempt.entry.variant ?? attempt.entry.plan);
-    if (settlement.state === 'fulfilled' && attempt !== undefined && attempt.entry.operation !== 'esim_cancel') {
+    const isFulfilled = attempt !== undefined && this.#isFulfilled(attempt.entry.reference);
+    if (settlement.state === 'fulfilled' && isFulfilled && attempt.entry.operation !== 'esim_cancel') {
       this.exposure.delivered(familyOf(attempt.entry.operation));
       this.#onFulfilled(attempt.entry.operation, attempt.entry.variant ?? attempt.entry.plan);
     }
@@ -303,6 +304,12 @@ export class StoreWatch {
       `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' outcome unknown' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
     );
+  }
+
+  /** As it is on disk: an order that shows the number of another one needs review instead. */
+  #isFulfilled(reference: string): boolean {
+    const sql = "SELECT count(*) FROM entries WHERE reference = ? AND state = 'fulfilled'";
+    return (this.#disk.connection.prepare<[string], number>(sql).pluck().get(reference) ?? 0) > 0;
   }
 
   /** By the attempts on disk; the simulated API has one path for each operation. */

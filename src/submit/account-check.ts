@@ -13,6 +13,9 @@ interface AccountDeps extends CallDeps {
   readonly policy: { readonly settlementDelayMs: number };
 }
 
+/** The last question; since when it is about the same order, and whether its answer is that of another account. */
+type Asked = Readonly<Record<'atMono' | 'sinceMono' | 'failures', number> & { reference: string; isOther: boolean }>;
+
 const askAgainMs = 300_000;
 const failedAgainMs = 5000;
 /** After so many lookups without an answer a person sees it. */
@@ -28,7 +31,7 @@ export class AccountCheck {
   readonly #proven = new Set<string>();
   #unproven: readonly string[] = [];
   #known: KnownOrder | null = null;
-  readonly #tries = new Map<string, { readonly failures: number; readonly notBeforeMono: number }>();
+  readonly #asked = new Map<string, Asked>();
 
   /** The values at the last `refresh`: one that a reload brought since is not judged yet. */
   #values: ReadonlyMap<string, string> = new Map();
@@ -45,13 +48,14 @@ export class AccountCheck {
   }
 
   /** Reads which keys are to be asked, before anything is sent. */
-  async refresh({ store, gate, keyValue, lookups, wholesale, pauses }: AccountDeps): Promise<void> {
+  async refresh({ store, gate, clock, policy, keyValue, lookups, wholesale, pauses }: AccountDeps): Promise<void> {
     const refused = pauses.all.filter(({ reason }) => reason === keyOfOtherAccount);
     // A person may accept its account instead of that of the others.
     if (refused.length > 0) this.#proven.clear();
     const keys = gate.keyNames.map((name) => ({ name, value: keyValue(name) ?? '' }));
     const others = keys.filter(({ value }) => !this.#proven.has(value));
-    const found = others.length === 0 ? null : await store.submission.accountKeys.statesOf(others);
+    const settledMs = clock.wallMs() - policy.settlementDelayMs;
+    const found = others.length === 0 ? null : await store.submission.accountKeys.statesOf(others, settledMs);
     this.#unproven = found?.unproven ?? [];
     this.#known = found?.orders.find(({ operation }) => lookups.hasFound(operation, wholesale)) ?? null;
     const proven = refused.length > 0 ? [] : others.filter(({ name }) => !this.#unproven.includes(name));
@@ -79,20 +83,24 @@ export class AccountCheck {
   async #askKey(deps: AccountDeps, known: KnownOrder, keyName: string, signal: AbortSignal): Promise<boolean> {
     const { store, clock, keyValue, logger, policy, pauses } = deps;
     const value = keyValue(keyName) ?? '';
-    const { failures, notBeforeMono } = this.#tries.get(value) ?? { failures: 0, notBeforeMono: 0 };
-    if (clock.monoMs() < notBeforeMono) return false;
+    const before = this.#asked.get(value);
+    const isShown = pauses.all.some(({ scope }) => scope === keyScope(keyName));
+    const waitMs = before?.isOther === true && isShown ? askAgainMs : failedAgainMs;
+    if (before !== undefined && clock.monoMs() < before.atMono + waitMs) return false;
     const { reference } = known;
     const read = await budgetedLookup(deps, { family: familyOf(known.operation), reference }, signal, keyName);
     if (read === null || read.isKeyReplaced) return false;
     const { kind } = read.answer;
     if (kind === 'found') await store.submission.accountKeys.prove(value);
     if (kind === 'found') return true;
-    // A lookup may not show yet what was just bought.
-    const settlesInMs = known.sentAtMs + policy.settlementDelayMs - clock.wallMs();
-    const isOther = kind === 'absent' && settlesInMs <= 0;
-    const againInMs = isOther ? askAgainMs : failedAgainMs;
-    this.#tries.set(value, { failures: failures + 1, notBeforeMono: clock.monoMs() + againInMs });
-    if (!isOther && (kind === 'absent' || failures + 1 < failuresShown)) return true;
+    const atMono = clock.monoMs();
+    const sinceMono = before?.reference === reference ? before.sinceMono : atMono;
+    // A lookup may not show yet what was just bought. A wall clock that was set back does not say when that was.
+    const sentAgoMs = Math.max(clock.wallMs() - known.sentAtMs, atMono - sinceMono);
+    const isOther = kind === 'absent' && sentAgoMs >= policy.settlementDelayMs;
+    const failures = (before?.failures ?? 0) + 1;
+    this.#asked.set(value, { reference, sinceMono, atMono, failures, isOther });
+    if (!isOther && (kind === 'absent' || failures < failuresShown)) return true;
     const what = isOther ? 'does not know with this key' : 'does not say whether it knows with this key';
     const message = `the API ${what} the order ${reference}, which another key bought: it may be one of another account`;
     logger.error({ key: keyName, reference }, message);

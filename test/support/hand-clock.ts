@@ -1,17 +1,17 @@
 import type { Clock } from '../../src/core/clock.ts';
 
-/** A clock that the test moves; wall clock and monotonic clock are `wallStartMs` apart. */
+/** A clock that the test moves; wall clock and monotonic clock are `aheadMs` apart, which sets the wall clock. */
 export class HandClock implements Clock {
   now = 0;
   readonly bootId = 'virtual';
-  readonly #wallStartMs: number;
+  aheadMs: number;
 
-  constructor(wallStartMs = 0) {
-    this.#wallStartMs = wallStartMs;
+  constructor(aheadMs = 0) {
+    this.aheadMs = aheadMs;
   }
 
   wallMs(): number {
-    return this.#wallStartMs + this.now;
+    return this.aheadMs + this.now;
   }
 
   monoMs(): number {

@@ -40,13 +40,13 @@ const proveNamed = statementOf<[string], never>(
   `INSERT INTO account_keys (fingerprint) SELECT value_fingerprint FROM wholesale_keys
    WHERE 'key:' || key_name = ? AND value_fingerprint IS NOT NULL`,
 );
-// Not the very last one, which a lookup may not show yet, nor one of years ago.
-const selectKnown = statementOf<[Operation], KnownOrder>(
+// The last one that a lookup must show by now, not one of years ago. Else the very last one.
+const selectKnown = statementOf<{ operation: Operation; settledMs: number }, KnownOrder>(
   `SELECT reference, operation, last_sent_at_ms AS sentAtMs FROM (
      SELECT id, reference, operation, coalesce(last_sent_at_ms, 0) AS last_sent_at_ms FROM entries INDEXED BY entries_bought
-     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 20) e
+     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = :operation ORDER BY id DESC LIMIT 500) e
    WHERE ${isOfAccount('(SELECT key_fingerprint FROM attempts WHERE entry_id = e.id ORDER BY number DESC LIMIT 1)')}
-   ORDER BY id LIMIT 1`,
+   ORDER BY last_sent_at_ms > :settledMs, id DESC LIMIT 1`,
 );
 
 /**
@@ -54,13 +54,19 @@ const selectKnown = statementOf<[Operation], KnownOrder>(
  * order since, and one that a person accepted.
  */
 export class AccountKeys extends OutboxSteps {
-  /** The names of those that are not known to be of the account, and orders by which they can be asked. */
+  /**
+   * The names of those that are not known to be of the account, and orders by which they can be asked.
+   * @param settledMs a lookup shows each order that was sent before it
+   */
   async statesOf(
     keys: readonly { readonly name: string; readonly value: string }[],
+    settledMs: number,
   ): Promise<{ readonly unproven: readonly string[]; readonly orders: readonly KnownOrder[] }> {
     const { database, namespace } = this.outbox;
     const unproven = keys.filter(({ value }) => findProven(database).get(keyFingerprint(namespace, value)) !== 1);
-    const orders = (['gift_card_order', 'esim_order'] as const).flatMap((it) => selectKnown(database).get(it) ?? []);
+    const orders = (['gift_card_order', 'esim_order'] as const).flatMap(
+      (operation) => selectKnown(database).get({ operation, settledMs }) ?? [],
+    );
     return { unproven: unproven.map(({ name }) => name), orders };
   }
 

@@ -271,10 +271,9 @@ export class Attempt {
     // After the refresh: until then the time of the next trial is not known, and another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
-    const { operation } = attempt.entry;
-    const { purpose } = attempt;
-    const { state } = recorded;
-    this.#deps.onAttemptEnded?.({ operation, purpose, outcome: outcome.row, code: outcome.code, durationMs, state });
+    const { purpose, entry } = attempt;
+    const ended = { operation: entry.operation, purpose, outcome: outcome.row, code: outcome.code };
+    this.#deps.onAttemptEnded?.({ ...ended, durationMs, state: recorded.state });
     this.#log(attempt, { ...end, settlement: recorded, names: line }, durationMs);
   }
 

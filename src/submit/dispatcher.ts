@@ -115,27 +115,22 @@ export class Dispatcher {
 
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
+    const { submission } = store;
     const bootId = clock.bootId ?? null;
     gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     // A settlement delay of another run of the machine has no end on this clock: it begins again, once.
-    await store.submission.restartSettlementDelays({
-      untilMono: clock.monoMs() + this.#deps.policy.settlementDelayMs,
-      bootId,
-    });
-    const recovered = await recoverOpenAttempts({
-      store,
-      attempts: this.#attempts,
-      clock,
-      incarnationId: this.#options.incarnationId,
-    });
+    const untilMono = clock.monoMs() + this.#deps.policy.settlementDelayMs;
+    await submission.restartSettlementDelays({ untilMono, bootId });
+    const { incarnationId } = this.#options;
+    const recovered = await recoverOpenAttempts({ store, attempts: this.#attempts, clock, incarnationId });
     if (recovered > 0)
       logger.warn(
         { recovered },
         'calls were in flight when the worker stopped: each is looked up before its entry is sent again',
       );
-    await store.submission.adoptConnector(this.#deps.wholesale.connectorHash(), clock.wallMs());
-    this.#attempts.products.remember(await store.submission.productsBought());
+    await submission.adoptConnector(this.#deps.wholesale.connectorHash(), clock.wallMs());
+    this.#attempts.products.remember(await submission.productsBought(), await submission.productsFailing());
     await pauses.refresh();
     await this.#deps.lookups.refresh();
     this.#loop.start();
@@ -245,7 +240,6 @@ export class Dispatcher {
       nowMono: clock.monoMs(),
       bootId: clock.bootId ?? null,
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
-      isProvenProduct: (product) => this.#attempts.products.has(product),
       products: this.#attempts.products,
       trials: pauses.trials(),
       openToOtherProducts: pauses.scopesOpenToOtherProducts(),

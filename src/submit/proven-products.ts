@@ -19,8 +19,9 @@ const familyOfProduct = (product: string): string =>
  */
 export class ProvenProducts implements ProductRecord {
   readonly #latelyMs: number;
-  /** `earlier`: bought before this worker started. */
-  readonly #products = new Map<string, 'bought' | 'failed' | 'earlier'>();
+  /** The number of the last purchase, 0 if it failed since, and whether this worker made it. */
+  readonly #products = new Map<string, { readonly number: number; readonly isOwn: boolean }>();
+  #purchases = 0;
   /** By family: products that failed and were never bought, or not since, with none of them bought between. */
   readonly #failing = new Map<string, Set<string>>();
   /** When an order of a family, or of any, was accepted last. */
@@ -30,14 +31,24 @@ export class ProvenProducts implements ProductRecord {
     this.#latelyMs = latelyMs * retryTimeScale;
   }
 
-  /** These were bought before this worker started. */
-  remember(products: readonly string[]): void {
-    for (const product of products.slice(0, mostRemembered)) this.#products.set(product, 'earlier');
+  /** These were bought before this worker started, the last one last, and some of them failed since. */
+  remember(bought: readonly string[], failing: readonly string[]): void {
+    for (const product of bought.slice(-mostRemembered)) this.#set(product, false);
+    for (const product of failing) this.#fail(product);
   }
 
-  /** Whether the last order of a product was bought. */
-  has(product: string): boolean {
-    return this.#products.get(product) === 'bought';
+  #fail(product: string): void {
+    if (this.#products.has(product)) this.#products.set(product, { number: 0, isOwn: false });
+  }
+
+  #set(product: string, isOwn: boolean): void {
+    this.#purchases += 1;
+    this.#products.delete(product);
+    this.#products.set(product, { number: this.#purchases, isOwn });
+  }
+
+  isProven(product: string): boolean {
+    return this.#products.get(product)?.isOwn === true;
   }
 
   wasBought(product: string): boolean {
@@ -48,12 +59,14 @@ export class ProvenProducts implements ProductRecord {
     return this.#products.keys().some((it) => familyOfProduct(it) === family);
   }
 
-  /** Whether it was bought, and has not failed since. */
   isSound(product: string): boolean {
-    return this.#products.has(product) && this.#products.get(product) !== 'failed';
+    return this.lastPurchase(product) > 0;
   }
 
-  /** Whether several products of its family failed in a row, and this one is not known to be better. */
+  lastPurchase(product: string): number {
+    return this.#products.get(product)?.number ?? 0;
+  }
+
   isSuspect(product: string): boolean {
     return !this.isSound(product) && (this.#failing.get(familyOfProduct(product))?.size ?? 0) >= fewFailing;
   }
@@ -77,15 +90,14 @@ export class ProvenProducts implements ProductRecord {
     if (isAccepted) {
       for (const scope of [family, 'account']) this.#acceptedMono.set(scope, nowMono);
       if (!this.isSound(product)) failing.clear();
-      this.#products.delete(product);
-      this.#products.set(product, 'bought');
+      this.#set(product, true);
       const [oldest] = this.#products;
       if (this.#products.size > mostRemembered && oldest !== undefined) this.#products.delete(oldest[0]);
       return;
     }
     // A lookup that fails says nothing about what orders of the product do.
     const isFailed = purpose === 'submit' && decisionTable[row].clean.verdict === 'unknown';
-    if (isFailed && this.#products.has(product)) this.#products.set(product, 'failed');
+    if (isFailed) this.#fail(product);
     // Where nothing is bought, the products may be well.
     const isAgainst = (isFailed || rejected.has(row)) && this.boughtLately(family, nowMono);
     if (isAgainst && !this.isSound(product) && failing.size < fewFailing) failing.add(product);

@@ -37,7 +37,6 @@ async function claimed(store: Store, changes: Partial<AttemptClaim> = {}): Promi
     keyName: 'main',
     incarnationId: await store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 }),
     maxUnknownOutcomes: 1000,
-    isProvenProduct: () => true,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
     judgeResend: () => ({ step: 'send' }),

@@ -57,7 +57,6 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
       keyName: 'main',
       incarnationId: await store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 }),
       maxUnknownOutcomes: 1000,
-      isProvenProduct: () => true,
       trials: [],
       render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
       judgeResend: () => ({ step: 'send' }),

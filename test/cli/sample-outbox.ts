@@ -138,7 +138,6 @@ export async function settleNext(
     nowMono: afterMs,
     bootId: null,
     maxUnknownOutcomes: 1000,
-    isProvenProduct: () => true,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
     judgeResend: () => ({ step: 'send' }),

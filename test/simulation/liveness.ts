@@ -46,6 +46,8 @@ const familyTrialMs = 300_000;
 const manyProducts = 5;
 const dearFamilyTrialMs = 240 * 60_000 * 1.1;
 const rejectedFamilyTrialMs = 60 * 60_000 * 1.1;
+/** The next trial comes so many ms, with jitter, after the last one was proven absent. */
+const absentFamilyTrialMs = 10 * 60_000 * 1.1 + 240_000;
 const wrongGoods: ReadonlySet<string> = new Set([
   'shows_other_product',
   'answers_with_other_product',
@@ -412,8 +414,25 @@ export class Liveness {
     return (
       this.#dearFamilyTrialMs(awaited, isSound, api) ??
       this.#rejectedFamilyTrialMs(awaited, isSound, api) ??
+      this.#absentFamilyTrialMs(awaited, api) ??
       familyTrialMs
     );
+  }
+
+  /**
+   * The same where orders of many products turn out absent: each trial goes to the product that was bought last, so those that
+   * were bought later than this one, and failed since, come before it. Null where too few are.
+   */
+  #absentFamilyTrialMs({ line, sinceMs }: Awaited, api: ApiLedger): number | null {
+    const isPlan = line.operation !== 'gift_card_order';
+    const lastMs = (name: string, untilMs: number): number =>
+      Math.max(-1, ...api.orders.filter((it) => it.product === name && it.atMs < untilMs).map((it) => it.atMs));
+    const ownMs = lastMs(productName(line), sinceMs);
+    const later = [...this.#plan.troubles.products].filter(
+      ([name, { fromMs }]) =>
+        name.includes('plan') === isPlan && this.#isUnsettled(name) && lastMs(name, fromMs) > ownMs,
+    );
+    return later.length < manyProducts ? null : later.length * absentFamilyTrialMs;
   }
 
   /**

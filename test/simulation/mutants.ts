@@ -276,10 +276,7 @@ export const mutants: readonly Mutant[] = [
     file: 'core/scopes/exposure.ts',
     changes: [
       ['exposure.total >= mostInAll', 'exposure.total >= 1000'],
-      [
-        'unknown < productUnknownLimit(mostInAll) && unknown + underWay < productLimit(mostInAll, call.isProven)',
-        'unknown + underWay < 1000',
-      ],
+      ['unknown < productUnknownLimit(mostInAll) && unknown + underWay < limit', 'unknown + underWay < 1000'],
     ],
   },
   {

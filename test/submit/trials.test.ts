@@ -3,7 +3,7 @@ import { withoutAnswer, type Outcome } from '../../src/core/answers/outcome.ts';
 import { Attempt } from '../../src/submit/attempt.ts';
 import { ProvenProducts } from '../../src/submit/proven-products.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
-import { line, Outbox } from '../support/outbox.ts';
+import { close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
 const product = 'variant:steam-10';
@@ -113,14 +113,14 @@ describe('a product that was bought', () => {
   it('is proven until an order of it ends without a clear answer; a lookup that hangs says nothing about its orders', () => {
     const products = new ProvenProducts(1);
     products.record(call, 0);
-    expect(products.has(product)).toBe(true);
+    expect(products.isProven(product)).toBe(true);
     products.record({ ...call, purpose: 'lookup', row: 'deadline', isAccepted: false }, 0);
     products.record({ ...call, row: 'out_of_stock', isAccepted: false }, 0);
-    expect(products.has(product)).toBe(true);
+    expect(products.isProven(product)).toBe(true);
     products.record({ ...call, row: 'deadline', isAccepted: false }, 0);
-    expect(products.has(product)).toBe(false);
+    expect(products.isProven(product)).toBe(false);
     products.record({ ...call, purpose: 'lookup' }, 0);
-    expect(products.has(product)).toBe(true);
+    expect(products.isProven(product)).toBe(true);
   });
 
   it('is not proven by an order whose units, when they come, have a field that is not read', () => {
@@ -129,5 +129,30 @@ describe('a product that was bought', () => {
     products.record({ ...call, purpose: 'lookup', isAccepted: false, isUnread: true }, 0);
     expect(products.wasBought(product)).toBe(false);
     expect(products.isSound(product)).toBe(false);
+  });
+
+  it('last has the trial of its paused family, also after a restart, unless it failed since', async () => {
+    const box = await boxOf(0);
+    const { submission } = box.store;
+    for (const [index, variant] of ['c', 'b', 'a', 'c'].entries()) {
+      await box.accept([line({ orderId: `before${index}`, variant })]);
+      await submission.closeAttempt(close(await box.opened(), fulfilled));
+    }
+    const family = 'family:gift_card';
+    const pause = { scope: family, reason: 'order_absent', message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 };
+    await submission.pauses.open(pause);
+    await box.accept(['new', 'b', 'a', 'c', 'c'].map((variant, index) => line({ orderId: `after${index}`, variant })));
+    const nothingElse = { forget: [], open: [], postpone: [], end: [] };
+    const failedTrial = async (): Promise<string | null> => {
+      const record = new ProvenProducts(1);
+      record.remember(await submission.productsBought(), await submission.productsFailing());
+      const attempt = await box.opened({ products: record, trials: [family] });
+      const scope = `variant:${attempt.entry.variant}`;
+      const evidence = { scope, reason: 'order_absent' as const, entryId: attempt.entry.id, product: scope };
+      const judge = () => ({ ...nothingElse, remember: [evidence] });
+      await submission.closeAttempt(close(attempt, nothing, { scopes: { judged: [], judge } }));
+      return attempt.entry.variant;
+    };
+    expect([await failedTrial(), await failedTrial(), await failedTrial()]).toEqual(['c', 'a', 'b']);
   });
 });

@@ -80,7 +80,6 @@ export class Outbox {
       nowMono: 500,
       bootId: 'boot',
       maxUnknownOutcomes: 1000,
-      isProvenProduct: () => true,
       trials: [],
       render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
       judgeResend: (_entry, _originReference, isPaused) => ({ step: isPaused ? 'lookup' : 'send' }),

@@ -1,3 +1,5 @@
+import type { ProductRecord } from './judge-call.ts';
+
 /** Entries that may have been bought, or may be bought by a call under way, without anybody knowing it yet. */
 export interface Exposure {
   /** In all: unknown outcomes, and spending calls under way. */
@@ -38,26 +40,21 @@ export function unsoundLimit(mostInAll: number, isSuspect: boolean): number {
   return isSuspect ? 1 : Math.max(1, Math.floor(mostInAll / 2));
 }
 
-/** The product of a call that may start. */
-export interface CalledProduct {
-  /** By its scope; null for a cancel. */
-  readonly product: string | null;
-  /** Whether its last order was bought. */
-  readonly isProven: boolean;
-  /** Whether it was bought, and has not failed since. */
-  readonly isSound: boolean;
-  /** Whether it is not sound, and several products like that failed in a row. */
-  readonly isSuspect: boolean;
-}
-
 /**
- * Whether a call for a new entry may start: whatever becomes of it and of the calls under way, no more than `mostInAll`
- * outcomes are unknown then.
+ * Whether a call for a new entry of a product, by its scope, may start: whatever becomes of it and of the calls under way, no
+ * more than `mostInAll` outcomes are unknown then. A cancel has no product.
  */
-export function mayStart(exposure: Exposure, call: CalledProduct, mostInAll: number): boolean {
+export function mayStart(
+  exposure: Exposure,
+  product: string | null,
+  products: Pick<ProductRecord, 'isProven' | 'isSound' | 'isSuspect'>,
+  mostInAll: number,
+): boolean {
   if (exposure.total >= mostInAll) return false;
-  if (call.product === null) return true;
-  if (!call.isSound && exposure.unsound >= unsoundLimit(mostInAll, call.isSuspect)) return false;
-  const { unknown, underWay } = exposure.products.get(call.product) ?? { unknown: 0, underWay: 0 };
-  return unknown < productUnknownLimit(mostInAll) && unknown + underWay < productLimit(mostInAll, call.isProven);
+  if (product === null) return true;
+  if (!products.isSound(product) && exposure.unsound >= unsoundLimit(mostInAll, products.isSuspect(product)))
+    return false;
+  const { unknown, underWay } = exposure.products.get(product) ?? { unknown: 0, underWay: 0 };
+  const limit = productLimit(mostInAll, products.isProven(product));
+  return unknown < productUnknownLimit(mostInAll) && unknown + underWay < limit;
 }

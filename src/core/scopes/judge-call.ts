@@ -60,8 +60,12 @@ export interface ProductRecord {
   wasBought(product: string): boolean;
   /** The same of any product of a family. */
   hasBought(family: string): boolean;
+  /** Whether its last order was bought, by this worker. */
+  isProven(product: string): boolean;
   /** Whether it was bought, and has not failed since. */
   isSound(product: string): boolean;
+  /** Higher for a sound product that was bought later; 0 for one that is not sound. */
+  lastPurchase(product: string): number;
   /** Whether it is not sound, and several products like that failed in a row. */
   isSuspect(product: string): boolean;
   /** Whether an order of the family, or of `account`, was accepted since. */

@@ -26,10 +26,8 @@ export interface AttemptClaim {
   readonly bootId: string | null;
   /** Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so many. */
   readonly maxUnknownOutcomes: number;
-  /** Whether the last order of a product was bought, by its scope. */
-  readonly isProvenProduct: (product: string) => boolean;
-  /** What else is known about products. Absent: all were bought, and none failed. */
-  readonly products?: Pick<ProductRecord, 'wasBought' | 'isSound' | 'isSuspect'>;
+  /** What is known about products. Absent: all were bought, and none failed. */
+  readonly products?: Pick<ProductRecord, 'wasBought' | 'isProven' | 'isSound' | 'isSuspect' | 'lastPurchase'>;
   /** The paused scopes whose trial order may be sent now. */
   readonly trials: readonly string[];
   /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */

@@ -52,8 +52,8 @@ interface LaneChoice {
   /** An entry whose deadline is not after this is not claimed. */
   readonly latestMs: number;
   readonly mayClaim: (lane: Lane) => boolean;
-  /** The lanes that come before the others. */
-  readonly isFirst?: (lane: Lane) => boolean;
+  /** Above 0 for lanes that come before the others: the highest number first. */
+  readonly first?: (lane: Lane) => number;
   /** The lanes that come after the others, but for one turn of ten. */
   readonly isLast?: (lane: Lane) => boolean;
   /** Which of its orders is the trial of a lane's balance, as an order of preference; null where none is due. */
@@ -145,9 +145,9 @@ export class DueEntries extends OutboxSteps {
   #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
 
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
-  toSend(nowMs: number, { latestMs, mayClaim, isFirst, isLast, trialOfBalance }: LaneChoice): EntryRow | null {
+  toSend(nowMs: number, { latestMs, mayClaim, first, isLast, trialOfBalance }: LaneChoice): EntryRow | null {
     const isLate = this.#turns - this.#lastTurnOfLast < turnsBetweenLast;
-    const rank = ({ read }: Queue): number => (isFirst?.(read) ? 0 : isLast?.(read) && isLate ? 2 : 1);
+    const rank = ({ read }: Queue): number => (isLast?.(read) && isLate ? 1 : -(first?.(read) ?? 0));
     const queues = this.#inTurn(this.#queues(nowMs).filter(({ read }) => mayClaim(read))).toSorted(
       (a, b) => rank(a) - rank(b),
     );

@@ -24,8 +24,10 @@ const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_ba
 
 const allSound: NonNullable<AttemptClaim['products']> = {
   wasBought: () => true,
+  isProven: () => true,
   isSound: () => true,
   isSuspect: () => false,
+  lastPurchase: () => 1,
 };
 
 /** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
@@ -141,7 +143,7 @@ function isHeldByShop({ outbox, claim }: Search, row: EntryRow): boolean {
 
 /** The next entry whose outcome is known, of a lane in which another call may be opened. */
 function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow | null {
-  const { nowMs, maxUnknownOutcomes, isProvenProduct, trials, products = allSound } = claim;
+  const { nowMs, maxUnknownOutcomes, trials, products = allSound } = claim;
   const early = openTrialsOf(database, claim);
   const exposure = readExposure(database, (product) => products.isSound(product));
   // The same for every lane of a family: asked once, however many lanes there are.
@@ -156,18 +158,12 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
     mayClaim: (lane) => {
       const { product, family } = lane;
       if (isLanePaused(lane, pausesWithout(paused, early(lane)))) return false;
-      const called = {
-        product,
-        isProven: product !== null && isProvenProduct(product),
-        isSound: product !== null && products.isSound(product),
-        isSuspect: product !== null && products.isSuspect(product),
-      };
-      if (!mayStart(exposure, called, maxUnknownOutcomes)) return false;
+      if (!mayStart(exposure, product, products, maxUnknownOutcomes)) return false;
       // A cancel delivers nothing, so it does not wait for the first delivered order.
       return product === null || mayOpen(family);
     },
-    // The trial of a family goes to a product that was bought: it tells most about the others.
-    isFirst: ({ family, product }) => trials.includes(family) && product !== null && products.isSound(product),
+    // The trial of a family goes to the product that was bought last: it tells most about the others.
+    first: ({ family, product }) => (trials.includes(family) && product !== null ? products.lastPurchase(product) : 0),
     isLast: ({ product }) => product !== null && products.isSuspect(product),
     trialOfBalance: ({ balance }) =>
       balance !== null && trials.includes(balance) ? preferred(database, balance) : null,

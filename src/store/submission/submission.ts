@@ -4,7 +4,7 @@ import { operations, type Operation, type Purchase } from '../../core/order/purc
 import { keyFingerprint } from '../../core/order/reference.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
-import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../sqlite/rows.ts';
 import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from './after-loss.ts';
@@ -56,10 +56,13 @@ const selectOpenOfOthers = statementOf<[number], AttemptRow>(
 
 // By the index of what was bought: the cost does not grow with the outbox.
 const selectBought = statementOf<[Operation], Pick<Purchase, 'variant' | 'plan'>>(
-  `SELECT DISTINCT variant, plan FROM (
-     SELECT variant, plan FROM entries INDEXED BY entries_bought
-     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 5000)`,
+  `SELECT variant, plan FROM (
+     SELECT id, variant, plan FROM entries INDEXED BY entries_bought
+     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 5000)
+   GROUP BY variant, plan ORDER BY max(id)`,
 );
+
+const selectFailing = columnOf<[], string>('SELECT DISTINCT scope FROM scope_evidence WHERE scope = product');
 
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
@@ -138,10 +141,15 @@ export class Submission extends OutboxSteps {
     return wasAccepted(this.database, call);
   }
 
-  /** The products that were bought last, by their scopes. */
+  /** The products that were bought last, by their scopes; of each operation the one that was bought last comes last. */
   async productsBought(): Promise<readonly string[]> {
     const bought = operations.flatMap((operation) => selectBought(this.database).all(operation));
-    return [...new Set(bought.flatMap((purchase) => productScope(purchase) ?? []))];
+    return bought.flatMap((purchase) => productScope(purchase) ?? []);
+  }
+
+  /** The products that something counts against since, by their scopes. */
+  async productsFailing(): Promise<readonly string[]> {
+    return selectFailing(this.database).all();
   }
 
   /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */

@@ -26,11 +26,16 @@ function exposureOf(orders: readonly Order[]): Exposure {
 const of = (count: number, order: Order): Order[] => Array.from({ length: count }, () => order);
 const unknown = (product: string | null): Order => ({ product, state: 'unknown' });
 const underWay = (product: string | null): Order => ({ product, state: 'underWay' });
+const recordOf = (isProven: boolean, isSound: boolean, isSuspect: boolean) => ({
+  isProven: () => isProven,
+  isSound: () => isSound,
+  isSuspect: () => isSuspect,
+});
 const start = (orders: readonly Order[], product: string | null, isProven: boolean, most = 8): boolean =>
-  mayStart(exposureOf(orders), { product, isProven, isSound: true, isSuspect: false }, most);
+  mayStart(exposureOf(orders), product, recordOf(isProven, true, false), most);
 /** For a product that was never bought, or that failed since; the names of such products begin with `sick`. */
 const startUnsound = (orders: readonly Order[], isSuspect = false, most = 8): boolean =>
-  mayStart(exposureOf(orders), { product: 'sick', isProven: false, isSound: false, isSuspect }, most);
+  mayStart(exposureOf(orders), 'sick', recordOf(false, false, isSuspect), most);
 const sick = (count: number): Order[] => Array.from({ length: count }, (_, index) => unknown(`sick${index}`));
 
 describe('whether a call may start', () => {

@@ -13,9 +13,11 @@ const of = (variant: string, count: number, changes: Partial<AcceptableLine> = {
 
 /** Claims as long as something may start; returns the products. */
 async function sent(box: Outbox, most: number, isProven: boolean, nowMs = 2000): Promise<readonly (string | null)[]> {
+  const sound = { wasBought: () => true, isSound: () => true, isSuspect: () => false, lastPurchase: () => 1 };
   const products: (string | null)[] = [];
   for (;;) {
-    const claim = box.claim({ maxUnknownOutcomes: most, isProvenProduct: () => isProven, nowMs });
+    const known = { ...sound, isProven: () => isProven };
+    const claim = box.claim({ maxUnknownOutcomes: most, products: known, nowMs });
     const attempt = await box.store.submission.openAttempt(claim);
     if (attempt === null) return products;
     products.push(attempt.entry.variant);

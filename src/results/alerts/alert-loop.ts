@@ -101,11 +101,13 @@ export class AlertLoop {
   }
 
   async #post(news: News, told: Told): Promise<void> {
-    const { clock, version, instance, pagesUrl, logger } = this.#deps;
+    const { store, clock, version, instance, pagesUrl, logger } = this.#deps;
     const { name, format, intervalMs } = this.#settings;
     const { isProbing } = this.#pause;
     const nowMs = clock.wallMs();
-    const message = alertMessage(news, format, { instance, nowMs, after: String(told.nextAtMs), pagesUrl: pagesUrl() });
+    const causes = store.read.attentionGroups({}, { limit: mostRows, atMost: mostRows });
+    const context = { instance, nowMs, after: String(told.nextAtMs), pagesUrl: pagesUrl(), causes };
+    const message = alertMessage(news, format, context);
     const post = { clock, version, signal: this.#end.signal, configKey: 'alerts' };
     try {
       await postSigned(this.#settings, message, post);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
+import type { AttentionGroup } from '../../store/read/attention.ts';
 import type { AlertSettings, AlertTopic } from '../settings.ts';
 
 /** A check of `/healthz` that does not pass: why, and what a person does first. */
@@ -15,8 +16,6 @@ interface OpenCondition extends AlertCondition {
   readonly topic: AlertTopic;
   readonly severity: 'critical' | 'warning';
   readonly message: string;
-  /** Some of its rows, the newest first. */
-  readonly examples: readonly AlertRow[];
   /** The time of its oldest row, in ms; null where there are no rows. */
   readonly sinceMs: number | null;
   /** The shops that it concerns, in order of their names. */
@@ -24,7 +23,7 @@ interface OpenCondition extends AlertCondition {
   readonly whatToDo: string;
 }
 
-/** The news for an endpoint since the last post to it. */
+/** What is new to an endpoint. */
 export interface News {
   readonly firing: readonly OpenCondition[];
   readonly resolved: readonly string[];
@@ -32,7 +31,7 @@ export interface News {
   readonly toldThen: readonly AlertCondition[];
 }
 
-const examplesOfEach = 10;
+const shownOfEach = 10;
 
 export function openConditions(rows: readonly AlertRow[], troubles: readonly Trouble[]): readonly OpenCondition[] {
   const grouped = Map.groupBy(rows, conditionOf);
@@ -45,7 +44,6 @@ export function openConditions(rows: readonly AlertRow[], troubles: readonly Tro
       message: `${all.length} ${sentences[condition] ?? condition}`,
       count: all.length,
       newestMs: newestFirst[0]?.sinceMs ?? 0,
-      examples: newestFirst.slice(0, examplesOfEach),
       sinceMs: newestFirst.at(-1)?.sinceMs ?? null,
       shops: [...new Set(all.flatMap(({ source }) => source ?? []))].toSorted((a, b) => a.localeCompare(b)),
       whatToDo: newestFirst[0]?.whatToDo ?? '',
@@ -55,7 +53,7 @@ export function openConditions(rows: readonly AlertRow[], troubles: readonly Tro
     const condition = `check:${check}`;
     const facts = { topic: topicOf(condition), severity: isFailed ? 'critical' : 'warning', message } as const;
     const whatToDo = '`order-sync health --strict` says the same';
-    return { condition, ...facts, count: 1, newestMs: 0, examples: [], sinceMs: null, shops: [], whatToDo };
+    return { condition, ...facts, count: 1, newestMs: 0, sinceMs: null, shops: [], whatToDo };
   });
   return [...ofRows, ...ofChecks];
 }
@@ -77,7 +75,7 @@ export function newsSince(told: readonly AlertCondition[], open: readonly OpenCo
 }
 
 /** Rows of paused sinks are about deliveries, those of paused scopes about buying. */
-function conditionOf({ kind, id }: AlertRow): string {
+function conditionOf({ kind, id }: Pick<AlertRow, 'kind' | 'id'>): string {
   return kind === 'pause' && id.startsWith('sink:') ? 'sink' : kind;
 }
 
@@ -122,7 +120,12 @@ interface AlertContext {
   readonly after: string;
   /** The pages, as people reach them; null: nobody told the worker. */
   readonly pagesUrl: string | null;
+  /** The attention list by cause. */
+  readonly causes: readonly AttentionGroup[];
 }
+
+const causesOf = ({ causes }: AlertContext, condition: string): readonly AttentionGroup[] =>
+  causes.filter((cause) => conditionOf(cause) === condition).slice(0, shownOfEach);
 
 /** One alert, as it is posted. Its id is the same when the same news is posted again. */
 export function alertMessage(news: News, format: AlertSettings['format'], context: AlertContext) {
@@ -133,50 +136,54 @@ export function alertMessage(news: News, format: AlertSettings['format'], contex
   return { id, body: `${JSON.stringify(body)}\n` };
 }
 
-function eventOf({ instance, nowMs, pagesUrl }: AlertContext, { firing, resolved }: News) {
-  const told = firing.map((open) => {
-    const { condition, topic, severity, count, message, examples, sinceMs, shops, whatToDo } = open;
-    return {
-      condition,
-      topic,
-      severity,
-      count,
-      message,
-      since: sinceMs === null ? null : isoTime(sinceMs),
-      shops,
-      what_to_do: whatToDo,
-      link: linkOf(pagesUrl, open),
-      examples: examples.map(({ id, source, orderId, code, ...row }) => {
-        return { id, source, order_id: orderId, code, since: isoTime(row.sinceMs), what_to_do: row.whatToDo };
-      }),
-    };
+function eventOf(context: AlertContext, { firing, resolved }: News) {
+  const { instance, nowMs, pagesUrl } = context;
+  const told = firing.map((condition) => {
+    const { newestMs: _, sinceMs, whatToDo, ...open } = condition;
+    const examples = causesOf(context, open.condition).map(({ id, source, orderId, code, since, ...cause }) => {
+      const { count, subject: about, sources, holdsUp, whatToDo: next } = cause;
+      const what = { count, code, about, sources, since, holds_up: holdsUp, what_to_do: next };
+      return { ...what, id, source, order_id: orderId };
+    });
+    const since = sinceMs === null ? null : isoTime(sinceMs);
+    return { ...open, since, what_to_do: whatToDo, link: linkOf(pagesUrl, condition), examples };
   });
   return { type: 'alert', timestamp: isoTime(nowMs), data: { instance, firing: told, resolved } };
 }
 
-function linkOf(pagesUrl: string | null, { condition, topic }: OpenCondition): string | null {
+function linkOf(
+  pagesUrl: string | null,
+  { condition, topic }: Pick<OpenCondition, 'condition' | 'topic'>,
+): string | null {
   if (pagesUrl === null) return null;
   const path = topic === 'attention' ? `/attention?kind=${condition}` : condition === 'sink' ? '/deliveries' : '/';
   return `${pagesUrl}${path}`;
 }
 
-function slackText({ instance, pagesUrl }: AlertContext, { firing, resolved }: News): string {
+function slackText(context: AlertContext, { firing, resolved }: News): string {
+  const { instance, pagesUrl } = context;
   const lines = firing.flatMap((open) => {
-    const { severity, message, sinceMs, shops, examples, whatToDo } = open;
-    const since = sinceMs === null ? '' : `, since ${shortTime(isoTime(sinceMs))}`;
-    const where = shops.length === 0 ? '' : ` in ${shops.slice(0, examplesOfEach).join(', ')}`;
+    const { condition, severity, message, shops, whatToDo } = open;
+    const causes = causesOf(context, condition);
+    const advice = new Set(causes.length === 0 ? [whatToDo] : causes.map((cause) => cause.whatToDo));
+    const where = shops.length === 0 ? '' : ` in ${shops.slice(0, shownOfEach).join(', ')}`;
     const link = linkOf(pagesUrl, open);
     return [
-      `• ${severity}: ${slackSafe(`${message}${where}${since}`)}`,
-      ...examples.map(
-        ({ id, orderId, code }) => `   ${slackSafe(orderId === null ? id : `order ${orderId}`)}: ${slackSafe(code)}`,
-      ),
-      `   To do: ${slackSafe(whatToDo)}`,
+      `• ${severity}: ${slackSafe(`${message}${where}`)}`,
+      ...causes.map((cause) => `   ${slackSafe(causeText(cause))}`),
+      ...[...advice].map((text) => `   To do: ${slackSafe(text)}`),
       ...(link === null ? [] : [`   ${link}`]),
     ];
   });
   const ended = resolved.length === 0 ? [] : [`Resolved: ${resolved.join(', ')}`];
   return [`order-sync ${slackSafe(instance)}`, ...lines, ...ended].join('\n');
+}
+
+function causeText({ count, code, subject, sources, since, scope, holdsUp, id, orderId }: AttentionGroup): string {
+  const example = `${count === 1 ? '' : 'for example '}${orderId === null ? id : `order ${orderId}`}`;
+  const shops = sources > 1 ? ` in ${sources} shops` : '';
+  const held = scope === null ? '' : `; holds up ${holdsUp}`;
+  return `${count} x ${code} ${subject ?? example}${shops}, since ${shortTime(since)}${held}`;
 }
 
 /** An id must not make a link or a mention of everybody. */

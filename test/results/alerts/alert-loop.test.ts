@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { AlertLoop } from '../../../src/results/alerts/alert-loop.ts';
 import { alertTopics, type AlertSettings } from '../../../src/results/settings.ts';
-import { line, Outbox } from '../../support/outbox.ts';
+import { close, emptyBalance, line, Outbox } from '../../support/outbox.ts';
 import { answers, Receiver, takes } from '../../support/receiver.ts';
 
 const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
@@ -221,13 +221,39 @@ describe('alerts', () => {
     expect(receiver.posts).toEqual([]);
   });
 
+  it('say a cause once, however many rows and shops it has', async () => {
+    const receiver = await receiving(takes);
+    const of = (source: string, orderId: string) => line({ source, orderId, variant: 'nope-usd-1' });
+    const orders = Array.from({ length: 14 }, (_, index) => of(`shop${index % 3}`, String(index)));
+    await outbox.accept(orders);
+    const error = { code: 'invalid_variant', message: 'WHAT THE API WROTE', buffered: false };
+    const refused = { ...emptyBalance, state: 'rejected', row: 'invalid_variant', error } as const;
+    while (outbox.rows("SELECT 1 FROM outbox WHERE state = 'pending'").length > 0)
+      await outbox.store.submission.closeAttempt(close(await outbox.opened(), refused));
+    start(receiver, { format: 'slack', secrets: [] });
+    await receiver.arrived(1);
+    const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
+    expect(text.split('\n')).toEqual([
+      'order-sync i',
+      '• warning: 14 paid lines were rejected by the API in shop0, shop1, shop2',
+      '   14 x invalid_variant nope-usd-1 in 3 shops, since 1970-01-01 00:00:02Z',
+      expect.stringMatching(/^ {3}To do: correct its cause and order it again with `orders reorder`/),
+      '   https://orders.example.com/attention?kind=rejected',
+    ]);
+  });
+
   it('have a text for Slack that nobody outside can make a mention of', async () => {
     const receiver = await receiving(takes);
     await refuseLine('<!channel>');
     start(receiver, { format: 'slack', secrets: [] });
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
-    expect(text).toContain('• warning: 1 order lines were not accepted in shop1, since 1970-01-01 00:00:01Z');
+    expect(text).toContain(
+      [
+        '• warning: 1 order lines were not accepted in shop1',
+        '   1 x invalid_field order &lt;!channel&gt;, since 1970-01-01 00:00:01Z',
+      ].join('\n'),
+    );
     expect(text).toContain('To do: correct the line and send it again, or end it with `orders ack`');
     expect(text).toContain('https://orders.example.com/attention?kind=refused_line');
     expect(text).toContain('&lt;!channel&gt;');

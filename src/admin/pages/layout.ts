@@ -27,18 +27,18 @@ const links = [
  */
 export type ShowPage = (context: Context<PageEnv>, title: string, main: Html, formOf?: string) => Html;
 
-/** What every page shows around its content: which worker it is of, who looks, what is paused, and the links to other pages. */
+/** What every page shows around its content: which worker it is of, who looks, why nothing is bought, and the links to other pages. */
 export function pageLayout(sources: PageSources): ShowPage {
   const { instance, environment, version, clock } = sources;
   const attention = keptAnswer(() => attentionCount(sources), keptForMs, clock);
-  const stopped = keptAnswer(() => whyStopped(sources), keptForMs, clock);
+  const stopped = keptAnswer(() => sources.explainQueue().reasons, keptForMs, clock);
   return (context, title, main, formOf) => {
     const { visitor } = context.var;
     const { pathname, search } = new URL(context.req.url);
     const here = formOf ?? pathname + search;
     const now = isoTime(clock.wallMs());
-    // The overview has the forms that change it, and reads the pauses anyway.
-    const why = pathname === '/' ? whyStopped(sources) : stopped();
+    // The overview has the forms that change it.
+    const reasons = pathname === '/' ? sources.explainQueue().reasons : stopped();
     return htmlDocument(
       `${title} - ${instance} (${environment})`,
       html`<a class="skip" href="#main">To the content</a>
@@ -55,7 +55,7 @@ ${signedIn(visitor)}
 <main id="main" tabindex="-1"${formOf === undefined ? html` data-live` : null}>
 <h1>${title}</h1>
 ${visitor.notice === null ? null : html`<p class="good" role="status">${visitor.notice}</p>`}
-${why === null ? null : html`<p class="problem">${why} <a href="/#pauses">What is paused</a></p>`}
+${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason} <a href="/#pauses">More</a></p>`)}
 ${main}
 <p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${here}">Refresh</a></p>
 </main>
@@ -81,15 +81,4 @@ function signedIn({ name, role, csrf }: Visitor): Html {
 function attentionCount({ read }: PageSources): string {
   const total = totalOf(read.attentionCounts({}, mostCounted + 1));
   return total > mostCounted ? `${mostCounted}+` : String(total);
-}
-
-/** Why nothing is bought at all; null: something may be. */
-function whyStopped({ read }: PageSources): string | null {
-  const pause = read.pauses().find(({ scope }) => scope === 'account');
-  if (pause === undefined) return null;
-  const { reason, message, openedBy, sinceMs, probeAtMs } = pause;
-  const why = [reason, message].filter(Boolean).join(': ');
-  const byItself = 'The worker tries again by itself, and nothing is lost until then.';
-  const end = probeAtMs === null ? 'Only a person resumes it.' : byItself;
-  return `Nothing is bought: the account is paused since ${shortTime(isoTime(sinceMs))} by ${openedBy} (${why}). ${end}`;
 }

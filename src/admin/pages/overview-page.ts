@@ -22,11 +22,9 @@ export function overviewPage(sources: PageSources, context: FormContext, trouble
   const causes = groups.filter(({ kind }) => kind !== 'pause');
   const attention = html`${attentionGroups(causes.slice(0, shownCauses), context, nowMs)}
 ${causes.length > shownCauses ? html`<p><a href="/attention">${causes.length - shownCauses} more causes</a></p>` : null}`;
-  const { reasons, notes } = queue;
   const sending = html`${queueFacts(queue, nowMs)}
 ${lastPause(sources, nowMs)}`;
-  return html`${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason}</p>`)}
-${[...troubles, ...notes].map((note) => html`<p class="warning">${note}</p>`)}
+  return html`${[...troubles, ...queue.notes].map((note) => html`<p class="warning">${note}</p>`)}
 ${firstAnswers(sources, groups, queue)}
 ${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}
@@ -93,31 +91,14 @@ function lastPause({ read }: PageSources, nowMs: number): Html | null {
 }
 
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
-  const { limits, pauses, keys, outcome_unknown: unknown } = queue;
-  const isStopped = pauses.some(({ scope }) => scope === 'account');
+  const { limits, keys, outcome_unknown: unknown } = queue;
+  const rows = keys.map((key) => [key.name, key.state, timeText(key.until, nowMs), key.orders_used, key.requests_used]);
   return html`<p>Outcome unknown: ${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}.</p>
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
 <p><strong>${limit}</strong> of all keys: ${used} of ${capacity} used</p>
 <meter min="0" max="${Math.max(1, capacity)}" value="${used}" aria-label="${limit}: ${used} of ${capacity} used">${used} of ${capacity}</meter>
-<p>next free slot: ${isStopped ? 'unused while the account is paused' : nextFreeAt === null ? 'not known' : timeText(nextFreeAt, nowMs)}</p></div>`,
+<p>next free slot: ${nextFreeAt === null ? 'not known' : timeText(nextFreeAt, nowMs)}</p></div>`,
   )}</div>
-${keys.length === 0 ? null : keyTable(queue, isStopped, nowMs)}`;
-}
-
-function keyTable({ keys, limits }: QueueExplanation, isStopped: boolean, nowMs: number): Html {
-  // Only keys that may be used count in the limits, and each has the same share of them.
-  const usable = Math.max(1, keys.filter(({ state }) => state !== 'paused').length);
-  const usage = (name: 'orders' | 'requests', used: number): string => {
-    const capacity = limits.find(({ limit }) => limit === name)?.capacity ?? 0;
-    return `${used} of ${Math.max(1, capacity / usable)}`;
-  };
-  const rows = keys.map((key) => [
-    key.name,
-    key.state === 'ready' && isStopped ? 'ready, but the account is paused' : key.state,
-    timeText(key.until, nowMs),
-    usage('orders', key.orders_used),
-    usage('requests', key.requests_used),
-  ]);
-  return table('API keys', ['Key', 'State', 'Until', 'Orders', 'Requests'], rows);
+${keys.length === 0 ? null : table('API keys', ['Key', 'State', 'Until', 'Orders used', 'Requests used'], rows)}`;
 }

@@ -12,6 +12,7 @@ import { pageLayout, type ShowPage } from './layout.ts';
 import { orderPage } from './order-page.ts';
 import { ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
+import { orderPath } from './parts.ts';
 
 interface PageOptions {
   readonly sources: PageSources;
@@ -59,6 +60,15 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, show: ShowPage): 
   add('/deliveries', 'Deliveries', (context, url) => deliveriesPage(sources, context, url));
   add('/audit', 'Audit log', (_, url) => auditPage(sources, url));
   add('/config', 'Configuration', (_, url) => configPage(sources, url));
+  // The only order that fits is shown at once.
+  routes.get('/find', (context) => {
+    const { search = '' } = context.req.query();
+    const [one, other] = sources.read.listOrders({ search, limit: 2 });
+    const isOnly = one !== undefined && other === undefined;
+    return context.redirect(
+      isOnly ? orderPath(one.source, one.orderId) : `/orders?search=${encodeURIComponent(search)}`,
+    );
+  });
   routes.get('/orders/:source/:orderId', (context) => {
     const { source, orderId } = context.req.param();
     const order = sources.read.showOrder(source, orderId);

@@ -191,6 +191,14 @@ describe('the pages', () => {
     expect((await elsewhere('/orders')).text).not.toContain('Nothing new is bought');
   });
 
+  it('lead from a search to the only order that fits, else to the list', async () => {
+    const { ask } = await startPages(local);
+    const leadsTo = async (search: string) => (await ask(`/find?search=${search}`)).headers['location'];
+    expect(await leadsTo('1003')).toBe('/orders/shop1/1003');
+    expect(await leadsTo('100')).toBe('/orders?search=100');
+    expect(await leadsTo('nobody%26x')).toBe('/orders?search=nobody%26x');
+  });
+
   it('advise the buttons that the visitor has, and commands to who may only look', async () => {
     const pages = await startPages({ decides: true });
     const adviceTo = async (token: string) =>

@@ -18,8 +18,7 @@ interface ControlOptions {
   readonly host: string;
   readonly draining: () => boolean;
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
-  /** Reads the configuration again. Null: this worker cannot do it. */
-  readonly reload: (() => Promise<ReloadReport>) | null;
+  readonly reload: (asked: string) => Promise<ReloadReport>;
   readonly logger: Logger;
   /** Called with the connection of each command that has the token: a flood of others must not close it. */
   readonly proven: (socket: Socket) => void;
@@ -67,13 +66,8 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
   });
   routes.post(reloadPath, limit, (context) =>
     answer(context, options, 'reload', async () => {
-      if (options.reload === null) {
-        throw new OrderSyncError('REFUSED', 'This worker cannot read its configuration again', {
-          hint: 'the demo cannot: start it again',
-        });
-      }
-      const { applied, needRestart, warnings } = await options.reload();
-      return { applied, need_restart: needRestart, warnings };
+      const { needRestart, ...report } = await options.reload('command');
+      return { ...report, need_restart: needRestart };
     }),
   );
   routes.post(controlPath, limit, async (context) => {

@@ -8,6 +8,7 @@ import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/health-checks.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 import { troublesOf } from './build-results.ts';
 import { type CommandCalls, commandSettings, performCalls } from './commands.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
@@ -38,9 +39,8 @@ export async function startAdmin(
   const { listen } = config.admin;
   const token = newControlToken();
   const perform = performer(parts, own.calls, deps, current);
-  const reload = reloader === null ? null : () => reloader.reload('command');
   const controlLogger = deps.logger.child({ component: 'control' });
-  const control = { token, host: listen.host, draining, reload, logger: controlLogger, perform };
+  const control = { token, host: listen.host, draining, reload: reloadOf(reloader), logger: controlLogger, perform };
   const addMore = (routes: Hono, proven: (socket: Socket) => void): void => {
     routes.route('/', controlRoutes({ ...control, proven }));
     // They check every path that is left, so they come last.
@@ -78,12 +78,13 @@ function adminPages(
   return pageRoutes({
     access,
     logger,
-    actions: (page) => actionRoutes({ sources: { read, clock }, perform, draining, page, access }),
+    actions: (page) =>
+      actionRoutes({ sources: { read, clock }, perform, reload: reloadOf(reloader), draining, page, access }),
     sources: {
       read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
       troubles: async () => (await troublesOf(checks)).map(({ text }) => text),
-      configInUse: () => reloader?.inUse ?? null,
+      configInUse: () => reloader && { ...reloader.inUse, readAtMs: reloader.last().succeededAtMs },
       instance: config.instance,
       environment: config.wholesale.environment,
       version,
@@ -91,6 +92,12 @@ function adminPages(
     },
   });
 }
+
+/** Reads the configuration again. @throws OrderSyncError REFUSED where nothing can be read again */
+const reloadOf = (reloader: ConfigReloader | null) => async (asked: string) => {
+  if (reloader === null) throw new OrderSyncError('REFUSED', 'The demo cannot read its configuration: start it again');
+  return await reloader.reload(asked);
+};
 
 function queueSources(
   { store, submission: { gate, apiClock } }: WorkerParts,

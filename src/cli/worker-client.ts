@@ -110,13 +110,8 @@ export async function requireOwnDatabase({ dataDir }: WorkerPlace): Promise<void
   openReadOnly(path).close();
 }
 
-const reloadSchema = z.object({
-  result: z.object({
-    applied: z.array(z.string()),
-    need_restart: z.array(z.string()),
-    warnings: z.array(z.string()),
-  }),
-});
+const texts = z.array(z.string());
+const reloadSchema = z.object({ result: z.object({ applied: texts, need_restart: texts, warnings: texts }) });
 
 /**
  * Has the running worker read its configuration again: its own file, variables and flags, not those of the caller.

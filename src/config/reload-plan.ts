@@ -15,6 +15,12 @@ export interface ReloadReport {
   readonly warnings: readonly string[];
 }
 
+/** A reload in sentences. */
+export const reloadedTexts = ({ applied, needRestart }: Pick<ReloadReport, 'applied' | 'needRestart'>) => [
+  applied.length === 0 ? 'nothing has changed that can be used now' : `in use now: ${applied.join(', ')}`,
+  ...(needRestart.length === 0 ? [] : [`in use after a restart: ${needRestart.join(', ')}`]),
+];
+
 /** The configuration in use, with its values, where they came from, and their digests. */
 export type ConfigInUse = Pick<LoadedConfig, 'config' | 'document' | 'readings' | 'values' | 'digests'>;
 

@@ -19,7 +19,14 @@ async function started() {
     return { kind: 'reconciled' as const, shops: [] };
   };
   const host = '127.0.0.1';
-  const control = { token: 'the-token', host, draining: () => false, reload: null, logger, perform };
+  const control = {
+    token: 'the-token',
+    host,
+    draining: () => false,
+    reload: () => Promise.reject(new Error('nothing is read again here')),
+    logger,
+    perform,
+  };
   const server = await startHealthServer({
     host,
     port: 0,

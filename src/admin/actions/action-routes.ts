@@ -1,6 +1,7 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import type { CommandResult, OperatorCommand } from '../../core/operator/operator-command.ts';
+import { reloadedTexts, type ReloadReport } from '../../config/reload-plan.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { previewBulk, runBulk } from '../bulk-run.ts';
 import { statusOf } from '../control-routes.ts';
@@ -18,6 +19,7 @@ interface ActionOptions {
   readonly sources: Pick<PageSources, 'read' | 'clock'>;
   /** Performs a command as the control API does. */
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
+  readonly reload: (asked: string) => Promise<ReloadReport>;
   /** The worker is stopping, and decides nothing more. */
   readonly draining: () => boolean;
   readonly page: ShowPage;
@@ -48,7 +50,12 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
     try {
       if (draining()) throw new OrderSyncError('UNREACHABLE', 'The worker is stopping. Try again when it runs.');
       // No name of a token can be that of a part of the program.
-      const request = readForm(fields, `page:${visitor.name ?? ''}`, sources.clock.wallMs());
+      const actor = `page:${visitor.name ?? ''}`;
+      if (fields.get('action') === 'reload') {
+        access.tell(context, `Done: ${reloadedTexts(await options.reload(actor)).join('; ')}.`);
+        return context.redirect(returnTo, 303);
+      }
+      const request = readForm(fields, actor, sources.clock.wallMs());
       const shown = await shownAtOnce(request, options, form);
       if (shown !== null) return await context.html(show(context, shown.title, shown.main, returnTo));
       const id = fields.get('form') ?? '';

@@ -12,11 +12,11 @@ interface OfferedAction {
   /** The text of the link that opens the form, and of its button. */
   readonly title: string;
   /** The effect of the action. */
-  readonly what: string;
+  readonly what: string | Html;
   readonly fields: Readonly<Record<string, string>>;
   /** Fields for the person to fill in, besides the reason. */
   readonly inputs?: Html;
-  /** Nothing is decided yet, so nobody is asked for a reason. */
+  /** Nobody is asked for a reason: nothing is decided yet, or the worker's log says who it was. */
   readonly isPreview?: boolean;
 }
 
@@ -167,6 +167,13 @@ const resumeAction = (scope: string): OfferedAction => ({
   fields: { action: 'resume', scope },
 });
 
+const reloadAction = (places: Html): OfferedAction => ({
+  title: 'Reload the configuration',
+  what: html`${places}<br>Write the new key there first. The worker then reads its configuration and all files of secrets again; with a mistake in them, nothing changes.`,
+  fields: { action: 'reload' },
+  isPreview: true,
+});
+
 function attentionActions({ id, kind, scope, canAcknowledge }: Attention): readonly OfferedAction[] {
   const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
   if (canAcknowledge) return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
@@ -204,6 +211,7 @@ export const actionForms = {
   /** For the orders that a list shows, all pages of it. */
   orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
+  reload: (places: Html, context: FormContext) => forms([reloadAction(places)], context),
   /** @param scopes that are suggested */
   queue: (scopes: readonly string[], context: FormContext) => forms([pauseAction(scopes)], context),
   delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) => {

@@ -4,7 +4,7 @@ import { actionForms } from './action-forms.ts';
 import { asked, dayMs, dayOf, filterForm, longText, oneOf, orderLink, paging, table, timeText } from './parts.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { ConfigValue } from '../../config/config.ts';
-import { pausedSinks } from './paused-sections.ts';
+import { keyPlaces, pausedSinks } from './paused-sections.ts';
 
 const shownRows = 40;
 
@@ -38,8 +38,8 @@ ${paging(url, next)}`;
 const fingerprintLength = 8;
 
 /** The configuration in use: every value and where it came from. A secret is shown as the beginning of its digest. */
-export function configPage({ configInUse }: PageSources, url: URL): Html {
-  const inUse = configInUse();
+export function configPage(sources: PageSources, context: FormContext, url: URL): Html {
+  const inUse = sources.configInUse();
   if (inUse === null)
     return html`<p>This worker was started without a file that can be read again, as the demo is.</p>`;
   const wanted = asked(url, 'key')?.toLowerCase() ?? '';
@@ -49,7 +49,8 @@ export function configPage({ configInUse }: PageSources, url: URL): Html {
     valueText(value, inUse.digests.get(value.path)),
     value.place === '' ? value.source : longText(value.place),
   ]);
-  return html`<p>These values are in use. Change them in the file, and apply them with <code>order-sync reload</code> or a restart.</p>
+  return html`<p>These values are in use. Change them in the file, and apply them with a reload or a restart.</p>
+${keyPlaces(sources, context)}
 ${filterForm(url, { key: 'Key' })}
 ${rows.length === 0 ? html`<p>No key fits this filter.</p>` : table('Configuration', ['Key', 'Value', 'From'], rows)}`;
 }

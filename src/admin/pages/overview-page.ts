@@ -7,7 +7,7 @@ import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { overviewCharts, spentSection } from './overview-charts.ts';
 import { dayMs, foldedSection, longText, section, table, timeText } from './parts.ts';
-import { pausedScopes, pausedSinks } from './paused-sections.ts';
+import { keyPlaces, pausedScopes, pausedSinks } from './paused-sections.ts';
 
 const shownCauses = 10;
 const mostCounted = 10_000;
@@ -23,6 +23,7 @@ export function overviewPage(sources: PageSources, context: FormContext, trouble
   const attention = html`${attentionGroups(causes.slice(0, shownCauses), context, nowMs)}
 ${causes.length > shownCauses ? html`<p><a href="/attention">${causes.length - shownCauses} more causes</a></p>` : null}`;
   const sending = html`${queueFacts(queue, nowMs)}
+${keyPlaces(sources, context)}
 ${lastPause(sources, nowMs)}`;
   return html`${[...troubles, ...queue.notes].map((note) => html`<p class="warning">${note}</p>`)}
 ${firstAnswers(sources, groups, queue)}

@@ -59,7 +59,7 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, show: ShowPage): 
   add('/orders', 'Orders', (context, url) => ordersPage(sources, context, url));
   add('/deliveries', 'Deliveries', (context, url) => deliveriesPage(sources, context, url));
   add('/audit', 'Audit log', (_, url) => auditPage(sources, url));
-  add('/config', 'Configuration', (_, url) => configPage(sources, url));
+  add('/config', 'Configuration', (context, url) => configPage(sources, context, url));
   // The only order that fits is shown at once.
   routes.get('/find', (context) => {
     const { search = '' } = context.req.query();

@@ -9,8 +9,8 @@ export interface PageSources {
   readonly read: OutboxReader;
   /** Why nothing is sent now, and when it will be, as the worker's own budget gate says. */
   readonly explainQueue: () => QueueExplanation;
-  /** The values in use, with where they came from; null: they cannot be read. */
-  readonly configInUse: () => Pick<LoadedConfig, 'values' | 'digests'> | null;
+  /** The values in use, with where they came from and when they were read; null: they cannot be read. */
+  readonly configInUse: () => (Pick<LoadedConfig, 'values' | 'digests'> & { readonly readAtMs: number }) | null;
   /** Why checks of `/healthz` do not pass, with what to do first. */
   readonly troubles: () => Promise<readonly string[]>;
   readonly instance: string;

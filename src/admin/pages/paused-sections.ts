@@ -6,13 +6,15 @@ import type { Html } from '../html/document.ts';
 import { longText, section, table, timeText } from './parts.ts';
 
 const shownPauses = 20;
+const keyName = /^wholesale\.keys\.\d+\.name$/;
 
 /** The advice; none yet where a pause may end by itself within a minute. */
 const whatToDo = (read: PageSources['read'], id: string, context: FormContext): string =>
   read.attention(1, { kind: 'pause', ids: [id] }).map((row) => adviceText(row, context))[0] ?? 'wait for the next try';
 
 /** The paused scopes that hold up the most; null: there is none. */
-export function pausedScopes({ read, clock }: PageSources, context: FormContext): Html | null {
+export function pausedScopes(sources: PageSources, context: FormContext): Html | null {
+  const { read, clock } = sources;
   const pauses = read.pauses();
   if (pauses.length === 0) return null;
   const nowMs = clock.wallMs();
@@ -23,13 +25,27 @@ export function pausedScopes({ read, clock }: PageSources, context: FormContext)
     timeText(sinceMs, nowMs),
     scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
     probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
-    html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}`,
+    html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
   ]);
   const header = ['Scope', 'Reason', 'Since', 'Held up', 'Next try', 'What to do'];
   const others = pauses.length - shown.length;
   const main = html`${table('Paused scopes', header, rows)}
 ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}`;
   return section('pauses', 'Paused', main);
+}
+
+/** The button that reads the keys of the API again, and where their values stand. No page has a value. @param only this key */
+export function keyPlaces({ configInUse, clock }: PageSources, context: FormContext, only?: string): Html | null {
+  const { values, readAtMs } = configInUse() ?? { values: [], readAtMs: null };
+  const keys = values.filter(({ path, value }) => keyName.test(path) && (only ?? value) === value);
+  if (keys.length === 0) return null;
+  const places = keys.map(({ path, value: name }) => {
+    // Either the value, which is masked, or the name of its file.
+    const set = values.find((it) => it.path.startsWith(path.replace(/name$/, 'value')));
+    const isVariable = set?.value === '***' && set.source === 'environment';
+    return html`The key ${name} is in <span class="code">${set?.value === '***' ? set.place : set?.value}</span>${isVariable ? ', which only a restart reads again' : null}.<br>`;
+  });
+  return actionForms.reload(html`${places}Read last: ${timeText(readAtMs, clock.wallMs())}`, context);
 }
 
 /** The sinks that take no results at the moment; null: all take them. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { reloadedTexts } from '../../config/reload-plan.ts';
 import { addAnswerOptions, dataDirOf, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { plainLines, writeAnswer, writeNotes } from '../output.ts';
@@ -14,10 +15,6 @@ export function addReload(program: Command, context: CliContext): void {
       options,
       warnings.map((warning) => `warning: ${warning}`),
     );
-    const lines = [
-      applied.length === 0 ? 'nothing has changed that can be used now' : `in use now: ${applied.join(', ')}`,
-      ...(needRestart.length === 0 ? [] : [`in use after a restart: ${needRestart.join(', ')}`]),
-    ];
-    writeAnswer(context, options, report, plainLines(lines));
+    writeAnswer(context, options, report, plainLines(reloadedTexts({ applied, needRestart })));
   });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import { act, names, nowMs, outOfStock, referenceOf, rows, standingIn } from '../../support/operator.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { operatorToken, startPages, viewerToken, type Answer } from '../pages/running-pages.ts';
@@ -97,6 +98,36 @@ describe('a form of a page', () => {
     expect(decisions(box, 'hold')).toHaveLength(1);
     // Another form asks anew, and is refused: it is held already.
     expect((await browser.post({ ...form, form: 'b'.repeat(16) })).status).toBe(409);
+  });
+
+  it('reads the configuration again as the person who asks, and says what that changed or why it was refused', async () => {
+    const asked: string[] = [];
+    const report = { applied: ['wholesale.keys[].value'], needRestart: ['instance'], warnings: [] };
+    let problem: OrderSyncError | null = null;
+    const reload = async (who: string) => {
+      asked.push(who);
+      if (problem !== null) throw problem;
+      return report;
+    };
+    const pages = await startPages({ decides: true, reload });
+    const as = async (token: string) => {
+      const { headers, csrf } = await pages.as(token);
+      const form = { csrf, action: 'reload', return_to: '/config' };
+      const answer = await pages.ask('/actions', { method: 'POST', headers: { ...headers, ...fromHere }, form });
+      return { answer, next: (await pages.ask('/config', { headers })).text };
+    };
+    expect((await as(viewerToken)).answer.status).toBe(403);
+    const { answer, next } = await as(operatorToken);
+    expect([answer.status, answer.headers['location']]).toEqual([303, '/config']);
+    expect(next).toContain('Done: in use now: wholesale.keys[].value; in use after a restart: instance.');
+    problem = new OrderSyncError('CONFIG_INVALID', 'the file has a mistake:\n  it is empty', { hint: 'correct it' });
+    const refused = (await as(operatorToken)).answer;
+    expect([refused.status, refused.text.includes('it is empty'), refused.text.includes('correct it')]).toEqual([
+      422,
+      true,
+      true,
+    ]);
+    expect(asked).toEqual(['page:anna', 'page:anna']);
   });
 
   it('may be sent again after it was refused', async () => {

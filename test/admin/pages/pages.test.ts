@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { line, fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
-import { nowMs, type Installation } from '../../cli/installation.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { installation, nowMs, type Installation } from '../../cli/installation.ts';
 import { operatorToken, startPages, viewerToken } from './running-pages.ts';
 
 const local = { settings: { tokens: [] } };
@@ -197,6 +198,23 @@ describe('the pages', () => {
     expect(await leadsTo('1003')).toBe('/orders/shop1/1003');
     expect(await leadsTo('100')).toBe('/orders?search=100');
     expect(await leadsTo('nobody%26x')).toBe('/orders?search=nobody%26x');
+  });
+
+  it('say where a key stands and never what it is, and that a variable is only read at a start', async () => {
+    const shown = async (environment: Readonly<Record<string, string>>) => {
+      const file = installation().configFile;
+      const configInUse = () => ({ ...loadConfig({ file, environment }), readAtMs: nowMs });
+      const pages = await startPages({ decides: true, sources: { configInUse } });
+      return { file, text: (await pages.ask('/config', await pages.as(operatorToken))).text };
+    };
+    const inFile = await shown({});
+    expect(inFile.text).toContain(`The key main is in <span class="code">${inFile.file}:`);
+    const variable = 'ORDER_SYNC__WHOLESALE__KEYS__0__VALUE';
+    const { text } = await shown({ [variable]: 'the-key-in-a-variable' });
+    expect(text).toContain(
+      `The key main is in <span class="code">${variable}</span>, which only a restart reads again`,
+    );
+    expect(inFile.text + text).not.toMatch(/sandbox-key|the-key-in/);
   });
 
   it('advise the buttons that the visitor has, and commands to who may only look', async () => {

@@ -11,6 +11,7 @@ import type { AdminSettings } from '../../../src/admin/settings.ts';
 import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
 import { performCommand } from '../../../src/admin/perform-command.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../../../src/core/operator/operator-command.ts';
+import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { explainQueue } from '../../../src/submit/explain-queue.ts';
 import { fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
@@ -48,6 +49,7 @@ interface PagesOptions {
   readonly actions?: Parameters<typeof pageRoutes>[0]['actions'];
   /** Whether the pages have the forms of the product, and perform them on the outbox. */
   readonly decides?: boolean;
+  readonly reload?: Parameters<typeof actionRoutes>[0]['reload'];
   /** Another outbox than that of the installation; who opened it closes it. */
   readonly store?: Store;
   /** The time of the worker. */
@@ -68,7 +70,7 @@ export async function startPages(options: PagesOptions = {}) {
     read: store.read,
     explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),
     troubles: async () => [],
-    configInUse: () => loadConfig({ file: place.configFile, environment: {} }),
+    configInUse: () => ({ ...loadConfig({ file: place.configFile, environment: {} }), readAtMs: nowMs }),
     instance: 'acme',
     environment: 'sandbox',
     version: '1.2.3',
@@ -86,9 +88,11 @@ export async function startPages(options: PagesOptions = {}) {
     return performCommand(store, command, settingsOfCommands, clock);
   };
   const draining = () => false;
-  const decide: PagesOptions['actions'] = (page) => actionRoutes({ sources, perform, draining, page, access });
+  const reload =
+    options.reload ?? (() => Promise.reject(new OrderSyncError('REFUSED', 'there is nothing to read again')));
+  const decide: PagesOptions['actions'] = (page) => actionRoutes({ sources, perform, reload, draining, page, access });
   const actions = options.decides === true ? decide : options.actions;
-  const control = { token: controlToken, host: listen.host, draining, perform, reload: null, logger };
+  const control = { token: controlToken, host: listen.host, draining, perform, reload, logger };
   const pages = pageRoutes({ sources, access, logger, ...(actions === undefined ? {} : { actions }) });
   const server = await startHealthServer({
     ...listen,

@@ -70,7 +70,9 @@ describe.skipIf(!asked)(
         expect.arrayContaining(['dist/main.js', 'dist/store/sqlite/migrations/0001_outbox.sql', 'LICENSE']),
       );
       expect(
-        names.filter((name) => /(?<!\.d)\.ts$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(name)),
+        names.filter((name) =>
+          /(?<!\.d)\.ts$|\.(?:png|jpg)$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(name),
+        ),
       ).toEqual([]);
     });
 

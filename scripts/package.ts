@@ -23,6 +23,9 @@ const needed = Object.fromEntries(external.map((name) => [name, dependencies[nam
 const isType = (path: string): boolean =>
   statSync(path).isDirectory() ? !/\/(src|v3|mini|v4-mini)$/.test(path) : path.endsWith('.d.ts');
 
+/** Pictures are for who reads the documentation at its repository. */
+const isPacked = (path: string): boolean => !/\.(?:png|jpg)$/.test(path);
+
 /** The types of our modules are made of those of zod: these come along, and are named by their place. */
 function bringTypes(dist: string): void {
   cpSync(join(root, 'node_modules/zod'), join(dist, 'zod'), { recursive: true, filter: isType });
@@ -37,7 +40,7 @@ function bringTypes(dist: string): void {
 const folder = mkdtempSync(join(tmpdir(), 'order-sync-pack-'));
 try {
   for (const name of [...files, 'README.md', 'LICENSE'])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
+    cpSync(join(root, name), join(folder, name), { recursive: true, filter: isPacked });
   bringTypes(join(folder, 'dist'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...manifest, dependencies: needed }, null, 2)}\n`);
   execFileSync('npm', ['pack', folder, '--pack-destination', target], { stdio: 'inherit' });

@@ -86,13 +86,9 @@ function pausedSinks({ read }: Store): Readonly<Record<string, unknown>> | null 
   );
 }
 
-/** What `/healthz` shows of the pauses. */
-export type ShownPauses = ReturnType<typeof shownOf>;
-
 /** Shows the pauses that hold up the most. An answer may be a second old. */
-export function pausesShown(read: Pick<OutboxReader, 'pauses'>, clock: Pick<Clock, 'monoMs'>): () => ShownPauses {
-  return keptAnswer(() => shownOf(read), keptForMs, clock);
-}
+export const pausesShown = (read: Pick<OutboxReader, 'pauses'>, clock: Pick<Clock, 'monoMs'>) =>
+  keptAnswer(() => shownOf(read), keptForMs, clock);
 
 /** Without their messages, which may have what the API wrote. */
 function shownOf(read: Pick<OutboxReader, 'pauses'>) {

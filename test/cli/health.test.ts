@@ -2,13 +2,17 @@ import { mkdirSync } from 'node:fs';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startHealthServer, type CheckStatus } from '../../src/admin/health-server.ts';
-import type { ShownPauses } from '../../src/admin/health-checks.ts';
+import type { pausesShown } from '../../src/admin/health-checks.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { writeRunFile } from '../../src/ops/run-file.ts';
 import { installation, runProgram, sandboxConfig } from './installation.ts';
 
 /** What the health command needs of a worker: a health server, and a run file with its address. */
-async function listening(state: { check: CheckStatus; draining?: boolean; pauses?: ShownPauses }) {
+async function listening(state: {
+  check: CheckStatus;
+  draining?: boolean;
+  pauses?: ReturnType<ReturnType<typeof pausesShown>>;
+}) {
   const worker = installation();
   mkdirSync(worker.dataDir);
   const server = await startHealthServer({

@@ -167,13 +167,6 @@ const resumeAction = (scope: string): OfferedAction => ({
   fields: { action: 'resume', scope },
 });
 
-const reloadAction = (places: Html): OfferedAction => ({
-  title: 'Reload the configuration',
-  what: html`${places}<br>Write the new key there first. The worker then reads its configuration and all files of secrets again; with a mistake in them, nothing changes.`,
-  fields: { action: 'reload' },
-  isPreview: true,
-});
-
 function attentionActions({ id, kind, scope, canAcknowledge }: Attention): readonly OfferedAction[] {
   const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
   if (canAcknowledge) return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
@@ -211,7 +204,10 @@ export const actionForms = {
   /** For the orders that a list shows, all pages of it. */
   orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
-  reload: (places: Html, context: FormContext) => forms([reloadAction(places)], context),
+  reload: (places: Html, context: FormContext) => {
+    const what = html`${places}<br>Write the new key there first. The worker then reads its configuration and all files of secrets again; with a mistake in them, nothing changes.`;
+    return forms([{ title: 'Reload the configuration', what, fields: { action: 'reload' }, isPreview: true }], context);
+  },
   /** @param scopes that are suggested */
   queue: (scopes: readonly string[], context: FormContext) => forms([pauseAction(scopes)], context),
   delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) => {

@@ -15,11 +15,8 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     checkSkuMaps(loaded);
     checkInstallation(loaded);
     const { file, warnings, values } = loaded;
-    writeNotes(
-      context,
-      options,
-      warnings.map((warning) => `warning: ${warning}`),
-    );
+    const notes = warnings.map((warning) => `warning: ${warning}`);
+    writeNotes(context, options, notes);
     const table = options.explain ? renderTable(['KEY', 'VALUE', 'SOURCE'], values.map(valueRow)) : '';
     const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };
     writeAnswer(context, options, report, `${table}${file} is valid\n`);

@@ -182,13 +182,8 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
 function isBulk(reference: string | undefined, { state, source, code, product }: BulkOptions): boolean {
   const isFiltered = [state, source, code, product].some((it) => it !== undefined);
   if ((reference !== undefined) !== isFiltered) return isFiltered;
-  throw new OrderSyncError(
-    'USAGE',
-    'Name an entry by its reference, or many by --state, --source, --code and --product',
-    {
-      hint: '`order-sync queue status` shows what needs review',
-    },
-  );
+  const message = 'Name an entry by its reference, or many by --state, --source, --code and --product';
+  throw new OrderSyncError('USAGE', message, { hint: '`order-sync queue status` shows what needs review' });
 }
 
 /** The reason of a command; a preview needs none. */

@@ -10,11 +10,8 @@ export function addReload(program: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     const report = await reloadWorker({ dataDir: await dataDirOf(options) });
     const { applied, need_restart: needRestart, warnings } = report;
-    writeNotes(
-      context,
-      options,
-      warnings.map((warning) => `warning: ${warning}`),
-    );
+    const notes = warnings.map((warning) => `warning: ${warning}`);
+    writeNotes(context, options, notes);
     writeAnswer(context, options, report, plainLines(reloadedTexts({ applied, needRestart })));
   });
 }

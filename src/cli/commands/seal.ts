@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -39,13 +39,8 @@ export function addSeal(program: Command, context: CliContext): void {
 
 function writeNewKey(path: string): void {
   try {
-    const file = openSync(path, 'wx', 0o600);
-    try {
-      writeSync(file, `${randomBytes(sealKeyBytes).toString('base64')}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    const key = `${randomBytes(sealKeyBytes).toString('base64')}\n`;
+    writeFileSync(path, key, { flag: 'wx', mode: 0o600, flush: true });
   } catch (cause) {
     const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
     throw new OrderSyncError('REFUSED', `${path} ${exists ? 'exists already' : 'cannot be written'}`, {

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { SkuMap } from '../../core/order/sku.ts';
-import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readSkuFile } from '../../storefronts/sku-file.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
 import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-item.ts';
@@ -68,19 +69,11 @@ function shopsOf(config: Config): CheckedShop[] {
     // The orders of a source that several shops share say nothing about the map of one of them.
     const isOwn = source !== null && all.filter((other) => other.source === source).length === 1;
     const { map: skus } = readSkuFile(skuMap);
-    const sightings = isOwn ? sightingsOf(config, source) : [];
+    // Before the first start there is no database, and no orders either.
+    const isKnown = isOwn && existsSync(config.databasePath);
+    const sightings = isKnown ? readOutbox(config.databasePath, (reader) => reader.skuSightings(source)) : [];
     return { platform, shop, currency, flagsUnmatched: unmatched === 'review', skus, sightings };
   });
-}
-
-/** Before the first start there is no database, and no orders either. */
-function sightingsOf(config: Config, source: string): readonly SkuSighting[] {
-  try {
-    return readOutbox(config.databasePath, (reader) => reader.skuSightings(source));
-  } catch (error) {
-    if (hasCode(error, 'DATABASE_MISSING')) return [];
-    throw error;
-  }
 }
 
 async function readCatalogue(

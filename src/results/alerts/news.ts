@@ -142,8 +142,7 @@ function eventOf(context: AlertContext, { firing, resolved }: News) {
     const { newestMs: _, sinceMs, whatToDo, ...open } = condition;
     const examples = causesOf(context, open.condition).map(({ id, source, orderId, code, since, ...cause }) => {
       const { count, subject: about, sources, holdsUp, whatToDo: next } = cause;
-      const what = { count, code, about, sources, since, holds_up: holdsUp, what_to_do: next };
-      return { ...what, id, source, order_id: orderId };
+      return { id, source, order_id: orderId, code, count, about, sources, since, holds_up: holdsUp, what_to_do: next };
     });
     const since = sinceMs === null ? null : isoTime(sinceMs);
     return { ...open, since, what_to_do: whatToDo, link: linkOf(pagesUrl, condition), examples };

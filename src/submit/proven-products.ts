@@ -19,9 +19,9 @@ const familyOfProduct = (product: string): string =>
  */
 export class ProvenProducts implements ProductRecord {
   readonly #latelyMs: number;
-  /** The number of the last purchase, 0 if it failed since, and whether this worker made it. */
+  /** The number of the last purchase, and whether this worker made it. 1 if an order was refused since; 0 if one failed. */
   readonly #products = new Map<string, { readonly number: number; readonly isOwn: boolean }>();
-  #purchases = 0;
+  #purchases = 1;
   /** By family: products that failed and were never bought, or not since, with none of them bought between. */
   readonly #failing = new Map<string, Set<string>>();
   /** When an order of a family, or of any, was accepted last. */
@@ -98,6 +98,9 @@ export class ProvenProducts implements ProductRecord {
     // A lookup that fails says nothing about what orders of the product do.
     const isFailed = purpose === 'submit' && decisionTable[row].clean.verdict === 'unknown';
     if (isFailed) this.#fail(product);
+    // The next trial goes to another product.
+    else if (purpose === 'submit' && this.isSound(product))
+      this.#products.set(product, { number: 1, isOwn: this.isProven(product) });
     // Where nothing is bought, the products may be well.
     const isAgainst = (isFailed || rejected.has(row)) && this.boughtLately(family, nowMono);
     if (isAgainst && !this.isSound(product) && failing.size < fewFailing) failing.add(product);

@@ -131,6 +131,19 @@ describe('a product that was bought', () => {
     expect(products.isSound(product)).toBe(false);
   });
 
+  it('has the next trial after the other sound ones when an order was refused', () => {
+    const products = new ProvenProducts(1);
+    const of = (name: string) => ({ ...call, scopes: { ...scopes, product: `variant:${name}` } });
+    for (const name of ['a', 'b', 'c']) products.record(of(name), 0);
+    products.record({ ...of('c'), row: 'unlisted_code', isAccepted: false }, 0);
+    products.record({ ...of('b'), purpose: 'lookup', row: 'deadline', isAccepted: false }, 0);
+    const inTurn = ['a', 'b', 'c'].toSorted(
+      (one, other) => products.lastPurchase(`variant:${other}`) - products.lastPurchase(`variant:${one}`),
+    );
+    expect(inTurn).toEqual(['b', 'a', 'c']);
+    expect(products.isSound('variant:c') && products.isProven('variant:c')).toBe(true);
+  });
+
   it('last has the trial of its paused family, also after a restart, unless it failed since', async () => {
     const box = await boxOf(0);
     const { submission } = box.store;

@@ -64,7 +64,7 @@ export interface ProductRecord {
   isProven(product: string): boolean;
   /** Whether it was bought, and has not failed since. */
   isSound(product: string): boolean;
-  /** Higher for a sound product that was bought later; 0 for one that is not sound. */
+  /** Higher for a sound product that was bought later, 1 if an order was refused since; 0 for one that is not sound. */
   lastPurchase(product: string): number;
   /** Whether it is not sound, and several products like that failed in a row. */
   isSuspect(product: string): boolean;

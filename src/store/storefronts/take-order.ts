@@ -46,16 +46,7 @@ import type {
   UnreadableStorefrontOrder,
 } from './storefront-order.ts';
 import { countUnmappedSkus } from './storefront-skus.ts';
-import {
-  correctIt,
-  flagOf,
-  flags,
-  whyFlagged,
-  whyLineIsNotBought,
-  whyOrderIsNotBought,
-  whyUnreadLine,
-  whyUnreadOrder,
-} from './why-not-bought.ts';
+import { correctIt, flagOf, flags, whyFlagged, whyNotBought, whyUnreadOrder } from './why-not-bought.ts';
 
 const nothing: StorefrontTaken = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };
 
@@ -150,11 +141,10 @@ function mayBePresent(order: StorefrontOrder, known: KnownLine): boolean {
 
 /** Holds what is unsent of lines that the newest state does not allow to buy, and releases what it allows again. */
 function holdAndRelease({ outbox, database, order, taken }: Taking): void {
-  const ofOrder = whyOrderIsNotBought(order);
   for (const known of knownLinesOf(database, order)) {
     const line = lineNow(database, order, known);
-    const isUnknown = line === undefined && mayBePresent(order, known);
-    const why = ofOrder ?? (isUnknown ? whyUnreadLine : whyLineIsNotBought(order, line, orderedAs(known)));
+    const isUnread = line === undefined && mayBePresent(order, known);
+    const why = whyNotBought(order, isUnread ? 'unread' : line, orderedAs(known));
     const stillWhy = line?.hold?.rule ?? null;
     const { held, released } = applyShopHold(outbox, known.id, { why, stillWhy }, order.nowMs);
     taken.flagged += held.length;

@@ -34,15 +34,34 @@ export const flags = {
 } as const;
 
 const untilCorrected = 'it is bought when the storefront shows it corrected';
-export const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
+const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
 export const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
 
 export function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
 }
 
-/** Why nothing of an order may be bought in its newest state; null: it is paid. */
-export function whyOrderIsNotBought({ state, status, onRefund, lines }: StorefrontOrder): string | null {
+/** Why a known line may not be bought in the newest state of its order; null: it may. `unread`: the order may still have it. */
+export function whyNotBought(
+  order: StorefrontOrder,
+  line: StorefrontLine | 'unread' | undefined,
+  was: { sku: string; quantity: number },
+): string | null {
+  const ofOrder = whyOrderIsNotBought(order);
+  if (ofOrder !== null) return ofOrder;
+  if (line === 'unread') return whyUnreadLine;
+  if (line !== undefined && line.sku !== was.sku) {
+    return `it was ordered as "${was.sku}", and the storefront's order has "${line.sku}" there now`;
+  }
+  if (order.onRefund === 'ignore') return null;
+  const left = line?.remaining ?? 0;
+  if (left < was.quantity) {
+    return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
+  }
+  return order.refundUnclear ? flags.unclearRefund.rule : null;
+}
+
+function whyOrderIsNotBought({ state, status, onRefund, lines }: StorefrontOrder): string | null {
   const until = 'it is bought when the storefront shows the order as paid again';
   switch (state) {
     case 'paid':
@@ -57,21 +76,4 @@ export function whyOrderIsNotBought({ state, status, onRefund, lines }: Storefro
     case 'deleted':
       return onRefund === 'ignore' ? null : `the storefront's order is "${status}": nothing more of it is bought`;
   }
-}
-
-/** Why a known line of a paid order may not be bought: the shop's present quantity differs from the order here. */
-export function whyLineIsNotBought(
-  order: StorefrontOrder,
-  line: StorefrontLine | undefined,
-  was: { sku: string; quantity: number },
-): string | null {
-  if (line !== undefined && line.sku !== was.sku) {
-    return `it was ordered as "${was.sku}", and the storefront's order has "${line.sku}" there now`;
-  }
-  if (order.onRefund === 'ignore') return null;
-  const left = line?.remaining ?? 0;
-  if (left < was.quantity) {
-    return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
-  }
-  return order.refundUnclear ? flags.unclearRefund.rule : null;
 }

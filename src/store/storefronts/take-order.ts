@@ -107,8 +107,8 @@ export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: Unrea
 function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
   const { database, order, taken } = taking;
   const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
-  // An order that is read back in a moment is bought or flagged then.
-  if (!isUnsure || seen.awaitsReadBack === 1) return taken;
+  // An order that is read back in a moment is bought or flagged then: also by a state that was read and is no newer.
+  if (!isUnsure || (seen.awaitsReadBack === 1 && order.isReadNow !== true)) return taken;
   const { paidAndDeleted, paidAndClosed, paidAndNot } = flags;
   const flag = seen.state === 'deleted' ? paidAndDeleted : seen.state === 'closed' ? paidAndClosed : paidAndNot;
   for (const { lineId, buy } of order.lines ?? []) {

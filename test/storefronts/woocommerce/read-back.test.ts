@@ -419,6 +419,21 @@ describe('refunds of a WooCommerce shop', () => {
     expect([flagged(), readBack.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
   });
 
+  it('that are deleted before they are read have the order flagged at once, and bought by its next state', async () => {
+    const stub = await open();
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(4), body: wooBody('11'), refunds: [refund('901', [])] });
+    const { run, handler, bought, flagged } = await readBackOf('woocommerce', stub);
+    const webhook = { isTest: false, topic: 'order.updated', isListed: false, refunds: 'not_read' } as const;
+    const document = numbersAsText(stub.shown(order));
+    expect(await handler.take({ document, ...webhook })).toMatchObject({ kind: 'needs_refunds' });
+    order.refunds.splice(0);
+    await run();
+    expect([bought(), flagged()]).toEqual([[], ['1/11 two_states_in_one_second']]);
+    order.modifiedMs = minutesAgo(2);
+    await run();
+    expect([bought(), flagged()]).toEqual([['1/11 2 x steam-usd-20 pending'], []]);
+  });
+
   it('that must be read first make older states stale, and change nothing else yet', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });

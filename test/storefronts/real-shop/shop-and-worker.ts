@@ -125,6 +125,12 @@ export class ShopAndWorker {
     await becomes(() => this.shop.statusOf(orderId), 'completed');
   }
 
+  /** The present second is over: what the shop changes now has a later time than all that it changed before. */
+  async nextSecond(): Promise<void> {
+    const endMs = Math.floor(Date.now() / 1000) * 1000 + 1000;
+    await becomes(() => Date.now() >= endMs, true);
+  }
+
   async settled(orderId: string, ...states: readonly string[]): Promise<void> {
     await becomes(() => this.statesOf(orderId), states);
   }

@@ -30,6 +30,8 @@ export interface ShopFlag {
 export interface LineStatement {
   /** The id of the line in the shop. */
   readonly lineId: string;
+  /** The id that it had when it was bought: another one where a person said that both are the same line. */
+  readonly boughtId: string;
   readonly sku: string;
   /** How many pieces of the shop it was ordered for; null: nothing was ordered for it. */
   readonly pieces: number | null;
@@ -81,6 +83,7 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
   const problem = error ?? entries.find((entry) => entry.error !== null)?.error ?? null;
   const stated: LineStatement = {
     lineId,
+    boughtId: line.line_id ?? lineId,
     sku: extra['sku'] ?? '',
     pieces: /^\d{1,9}$/.test(extra['shop_quantity'] ?? '') ? Number(extra['shop_quantity']) : null,
     state,

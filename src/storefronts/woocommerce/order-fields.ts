@@ -127,9 +127,7 @@ export function privateNote(statement: OrderStatement, told: ReadonlySet<string>
   const marker = markerOf('private', statement, [...facts, ...changes]);
   const said = [
     ...lines.map((line) => toldLine(line, now)),
-    ...flags.map(
-      ({ lineId, rule }) => `Changed in the shop: ${lineName(lineId, now)}: ${escaped(messageText(rule, 300))}.`,
-    ),
+    ...flags.map(({ lineId, rule }) => `Changed in the shop: ${lineName(lineId, now)}: ${shownMessage(rule)}.`),
   ];
   const more = said.length - mostLinesInNote;
   const head = `order-sync${isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
@@ -154,13 +152,13 @@ function toldLine({ lineId, sku, pieces, stage, state, references, problem }: Li
   const name = sku === '' ? lineName(lineId, now) : `${escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
   const under = references.length === 0 ? '' : `, ordered as ${references.slice(0, 5).map(escaped).join(', ')}`;
   if (stage === 'done') return `Delivered: ${name}${under}.`;
-  const why = problem === null ? '' : `: ${escaped(messageText(problem.message, 300))}`;
+  const why = problem === null ? '' : `: ${shownMessage(problem.message)}`;
   return `Needs review: ${name}${under}, ${state}${why}.`;
 }
 
 /** Says that the customer was given the units of this line. */
-export function customerMarker(statement: OrderStatement, { lineId, units, toppedUp }: LineStatement): string {
-  return markerOf('customer', statement, [lineId, units.map((unit) => unitFields(unit)), toppedUp]);
+export function customerMarker(statement: OrderStatement, { boughtId, units, toppedUp }: LineStatement): string {
+  return markerOf('customer', statement, [boughtId, units.map((unit) => unitFields(unit)), toppedUp]);
 }
 
 /**
@@ -178,6 +176,10 @@ export function customerNote(statement: OrderStatement, given: readonly LineStat
   const head = statement.isSandbox ? ['This is a test: none of these can be used.'] : [];
   return { markers, text: [...head, ...parts].join('\n\n') + markers.map(commentOf).join(''), isForCustomer: true };
 }
+
+/** A command in it can be copied. */
+const shownMessage = (text: string): string =>
+  escaped(messageText(text, 300)).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 function shownValue(value: string): string {
   const code = `<code>${escaped(value)}</code>`;

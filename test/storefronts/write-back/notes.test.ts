@@ -78,6 +78,23 @@ describe('a line that the shop changes after its mail', () => {
   });
 });
 
+describe('a line that was removed and added again after its mail', () => {
+  it('is not mailed again when a person says that it is the same, and the note shows how to say so', async () => {
+    const { stub, written, order, mails, codes } = await shopWith([card('71'), { ...card('79'), sku: 'BOOK' }]);
+    await written.buy();
+    await written.told();
+    const [code = ''] = codes();
+    order.body['line_items'] = [card('72'), { ...card('79'), sku: 'BOOK' }];
+    order.modifiedMs = Date.now() + 60_000;
+    await written.takeIn(stub.shown(order));
+    await written.told();
+    expect(stub.shop.notesOf('7').at(-1)?.note).toContain('<code>orders resolve --same</code> buys nothing');
+    await written.decideSame('72');
+    await written.told();
+    expect([timesIn(mails(), [code]), stub.shop.notesOf('7').length]).toEqual([[1], 2]);
+  });
+});
+
 describe('a note that the shop refuses', () => {
   it('does not keep the order from its fields and its status, and stands in the attention list', async () => {
     const { stub, written, order } = await shopWith([card('100')]);

@@ -211,11 +211,7 @@ describe('an order that changed in the shop meanwhile', () => {
     order.body['line_items'] = [card('72')];
     order.modifiedMs += 60_000;
     await written.takeIn(stub.shown(order));
-    const held = written.store.read.showOrder('main', '7')?.entries.find(({ lineId }) => lineId === '72');
-    const person = { actor: 'test', reason: 'for the test', nowMs: Date.now(), nowMono: 1, bootId: 'boot' };
-    const order72 = { action: 'decide_change', isAnother: false } as const;
-    const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
-    await written.store.operator.actOnEntry({ reference: held?.reference ?? '', order: order72, ...person, ...rules });
+    await written.decideSame('72');
     await written.told();
     expect(order.body['status']).toBe('completed');
     expect(JSON.parse(String(stub.shop.fieldsOf('7')['_order_sync_codes']))).toMatchObject([

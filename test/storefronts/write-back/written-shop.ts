@@ -128,6 +128,15 @@ export class WrittenShop {
     }
   }
 
+  /** A person says that a line of order 7 is the one that was bought under another id. */
+  async decideSame(lineId: string): Promise<void> {
+    const held = this.store.read.showOrder('main', '7')?.entries.find((entry) => entry.lineId === lineId);
+    const person = { actor: 'test', reason: 'for the test', nowMs: Date.now(), nowMono: 1, bootId: 'boot' };
+    const order = { action: 'decide_change', isAnother: false } as const;
+    const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
+    await this.store.operator.actOnEntry({ reference: held?.reference ?? '', order, ...person, ...rules });
+  }
+
   /** Starts to write results into the shop. */
   async start(): Promise<void> {
     const run = { killed: false };

@@ -136,7 +136,7 @@ async function takeIn(
     readBack?.notify(name);
     return context.json(answerBody(answer));
   }
-  // No run reads an order that was changed before read-back began, so it is flagged for review now.
+  // A reload has ended read-back of the shop: it is flagged for review now.
   return context.json(answerBody(await handler.take({ ...delivery, refunds: 'unknown', isLast: true })));
 }
 

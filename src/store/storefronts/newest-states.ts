@@ -27,7 +27,9 @@ const remember = statementOf<Record<string, unknown>, never>(
   `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms)
    VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :kept, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-     lines_left = :kept, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
+     lines_left = :kept, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
+     -- An order that waits to be read waits since its first state that did.
+     seen_at_ms = CASE WHEN awaits_read_back = 1 AND :awaitsReadBack = 1 THEN seen_at_ms ELSE :nowMs END,
      -- A time ahead of the clock comes from a clock that was set, and must not stay.
      current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
 );

@@ -11,9 +11,9 @@ import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 /** At most this many orders are flagged in one step; the next step flags more. */
 const atOnce = 1000;
 
-const selectUnreadSince = statementOf<{ source: string; seenBeforeMs: number }, OrderKey>(
+const selectAwaited = statementOf<[string], OrderKey>(
   `SELECT source, order_id AS orderId FROM storefront_orders
-   WHERE awaits_read_back = 1 AND source = :source AND seen_at_ms <= :seenBeforeMs ORDER BY seen_at_ms LIMIT ${atOnce}`,
+   WHERE awaits_read_back = 1 AND source = ? ORDER BY seen_at_ms LIMIT ${atOnce}`,
 );
 const selectUnreadOfOthers = statementOf<[string], OrderKey>(
   `SELECT source, order_id AS orderId FROM storefront_orders
@@ -69,8 +69,8 @@ export class Storefronts extends OutboxSteps {
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
   readonly adoptShops = this.step(adoptShops);
-  /** Flags orders that wait for being read back, and that reading the shop back since then did not bring. Returns how many. */
-  readonly flagUnreadOrders = this.step(flagUnreadOrders);
+  /** The orders that wait for being read back; the longest waiting come first. */
+  readonly awaitedOrders = this.step(({ database }, source: string) => selectAwaited(database).all(source));
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   readonly flagStrandedOrders = this.step(flagStrandedOrders);
   /** The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first. */
@@ -104,24 +104,18 @@ export class Storefronts extends OutboxSteps {
   );
 }
 
-function flagUnreadOrders(outbox: Outbox, step: { source: string; seenBeforeMs: number; nowMs: number }): number {
-  const orders = selectUnreadSince(outbox.database).all(step);
-  const why = 'reading the shop back did not bring it: is it in the trash?';
-  for (const order of orders) flagUnread(outbox, order, why, step.nowMs);
-  return orders.length;
-}
-
 function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: readonly string[]; nowMs: number }): void {
   for (;;) {
     const orders = selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources));
-    for (const order of orders) flagUnread(outbox, order, 'its shop is not read back any more', nowMs);
+    for (const order of orders) flagUnread(outbox, order, nowMs);
     if (orders.length < atOnce) return;
   }
 }
 
 /** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
-function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, why: string, nowMs: number): void {
-  const rule = `did not say which line was refunded, or whose SKU a variation shows, and ${why}; nothing of it was bought or cancelled since`;
+function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, nowMs: number): void {
+  const rule =
+    'did not say which line was refunded, or whose SKU a variation shows, and its shop is not read back any more; nothing of it was bought or cancelled since';
   const noLine = { lineId: null, field: null, value: null };
   flagOnce(outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
   clearUnread(outbox.database).run(source, orderId);

@@ -85,9 +85,9 @@ export class ReadBack {
     return this.#loopOf(shop)?.reader.isReady ?? false;
   }
 
-  /** Whether it will also read an order that was changed then. */
-  async willRead(shop: ShopName, modifiedMs: number): Promise<boolean> {
-    return (await this.#loopOf(shop)?.reader.watermark.covers(modifiedMs)) ?? false;
+  /** Whether a run will read an order that needs it, if not the next one. */
+  async willRead(shop: ShopName): Promise<boolean> {
+    return this.#loopOf(shop) !== undefined;
   }
 
   notify(shop: ShopName): void {

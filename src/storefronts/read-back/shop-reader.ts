@@ -19,10 +19,8 @@ export interface ShopReaderDeps extends WatermarkDeps {
 const maxFailures = 3;
 /** A run of a slow shop ends after the page on which it becomes this old. The next run continues. */
 const maxRunMs = 600_000;
-/** An order that waits for being read back may appear in the shop's list this much later than its webhook. */
-const unreadDelayMs = 3_600_000;
-/** Limits the memory for orders whose refunds could not be read. */
-const maxUnreadRefunds = 1000;
+/** Failures that say nothing about other orders. */
+const ofOneOrder: readonly string[] = ['refused', 'unreadable', 'unavailable'];
 
 /** A list that is being read, and what is known of its order. */
 interface OpenList {
@@ -41,7 +39,6 @@ interface OpenList {
 export class ShopReader {
   readonly watermark: Watermark;
   readonly #deps: ShopReaderDeps;
-  readonly #refundFailures = new Map<string, number>();
   /** The list that the last run did not finish. A new list would have each run read the same first pages. */
   #unfinished: OpenList | null = null;
   #everRead = false;
@@ -74,6 +71,7 @@ export class ShopReader {
       this.watermark.checkClock(null);
       await this.watermark.begin();
       await this.#readAll(signal, sinceMs, counts);
+      await this.#readAwaited(signal, counts);
       if (this.#failures > 0) logger.info('the shop is read back again');
       this.#everRead = true;
       this.#failures = 0;
@@ -96,7 +94,7 @@ export class ShopReader {
   }
 
   async #readAll(signal: AbortSignal, sinceMs: number | null, counts: Counts): Promise<void> {
-    const { store, shop, clock } = this.#deps;
+    const { shop, clock } = this.#deps;
     const endMs = clock.monoMs() + maxRunMs;
     const { open, first } = await this.#continueOrOpen(signal, sinceMs);
     let page = first;
@@ -109,10 +107,6 @@ export class ShopReader {
       }
       if (page.isLast) {
         counts.complete = true;
-        if (sinceMs !== null) return;
-        // Orders that a webhook delivered long before this list was opened, and that the list does not have.
-        const seenBeforeMs = this.#openedMs(open) - unreadDelayMs;
-        counts.flagged += await store.flagUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
         return;
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
@@ -169,37 +163,39 @@ export class ShopReader {
     const { handler, api, logger } = this.#deps;
     counts.orders += 1;
     const result = await handler().takeRead(listed.value, 'not_read', { api, signal });
-    const final = result.kind === 'needs_refunds' ? await this.#takeWithRefunds(listed, signal) : result;
-    if (final.kind === 'taken') {
-      if (final.taken.accepted > 0) this.#deps.onFound?.();
-      for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += final.taken[key];
-    } else if (final.kind === 'unreadable') {
-      counts.unreadable += 1;
-      counts.flagged += final.flagged;
-    } else if (final.kind === 'other') {
+    if (result.kind === 'needs_refunds') return await this.#readOne(result.order.orderId, signal, counts);
+    if (result.kind === 'other') {
       counts.unreadable += 1;
       logger.error({ order_id: listed.id }, 'the list of orders has something that is no order: review it in the shop');
     }
+    this.#count(result, counts);
   }
 
-  async #takeWithRefunds(listed: ListedOrder, signal: AbortSignal): Promise<StorefrontAnswer> {
+  #count(result: StorefrontAnswer, counts: Counts): void {
+    if (result.kind === 'taken') {
+      if (result.taken.accepted > 0) this.#deps.onFound?.();
+      for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += result.taken[key];
+    } else if (result.kind === 'unreadable') {
+      counts.unreadable += 1;
+      counts.flagged += result.flagged;
+    }
+  }
+
+  /** Orders of webhooks that the list does not have: some shops leave the time of an order as it is when they refund it. */
+  async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
+    const { store, shop } = this.#deps;
+    for (const { orderId } of await store.awaitedOrders(shop.source)) await this.#readOne(orderId, signal, counts);
+  }
+
+  /** Reads an order with its refunds. One that cannot be read waits on disk for the next run, and does not block others. */
+  async #readOne(orderId: string, signal: AbortSignal, counts: Counts): Promise<void> {
     const { handler, api, logger } = this.#deps;
-    const id = listed.id ?? '';
     try {
-      const refunds = await api.refundsOf(id, signal);
-      this.#refundFailures.delete(id);
-      return await handler().takeRead(listed.value, refunds, { api, signal });
+      const read = await api.order(orderId, signal);
+      this.#count(await handler().takeNow(orderId, read, { api, signal }), counts);
     } catch (error) {
-      const isOfThisOrder =
-        error instanceof ShopApiError && ['refused', 'unreadable', 'unavailable'].includes(error.kind);
-      if (!isOfThisOrder) throw error;
-      // After some runs the order is flagged for review: it must not block all later orders for ever.
-      const failures = (this.#refundFailures.get(id) ?? 0) + 1;
-      if (this.#refundFailures.size >= maxUnreadRefunds) this.#refundFailures.clear();
-      this.#refundFailures.set(id, failures);
-      if (failures < maxFailures) throw error;
-      logger.error({ order_id: id, message: error.message }, 'the refunds of an order could not be read');
-      return await handler().takeRead(listed.value, 'unknown', { api, signal });
+      if (!(error instanceof ShopApiError) || !ofOneOrder.includes(error.kind)) throw error;
+      logger.error({ order_id: orderId, message: error.message }, 'an order with refunds could not be read: it waits');
     }
   }
 

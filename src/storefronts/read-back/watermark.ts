@@ -43,12 +43,6 @@ export class Watermark {
     return await this.#deps.store.watermark(this.#deps.shop.source);
   }
 
-  /** Whether the next runs will read an order that was changed then. */
-  async covers(modifiedMs: number): Promise<boolean> {
-    const watermarkMs = await this.#read();
-    return watermarkMs !== null && modifiedMs >= watermarkMs - this.#deps.shop.rest.overlapS * 1000;
-  }
-
   /** The time from which a run reads. It is earlier when the clock of the shop is behind. */
   async startMs(clockAheadMs: number | null): Promise<number> {
     const { clock } = this.#deps;

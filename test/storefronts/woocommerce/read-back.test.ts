@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { MovedClock } from '../read-back/moved-clock.ts';
 import { minutesAgo, numbersAsText, readBackOf, wooBody } from '../read-back/running-read-back.ts';
 import { send, StubWooCommerce } from '../read-back/stub-shop.ts';
 import { hour } from '../shop-settings.ts';
@@ -400,7 +401,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect(flagged()).toEqual(['1/11 held']);
   });
 
-  it('that cannot be read hold the watermark back, until after three runs only their order is flagged', async () => {
+  it('that cannot be read keep only their order waiting, which stands in the attention list after an hour', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
     stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
@@ -409,14 +410,19 @@ describe('refunds of a WooCommerce shop', () => {
       response.writeHead(500).end('<html>critical error</html>');
       return true;
     };
-    const { run, bought, flagged, watermark, readBack } = await readBackOf('woocommerce', stub);
-    const kinds = [];
-    const first = await watermark();
-    for (let runs = 0; runs < 3; runs += 1) kinds.push((await run()).error?.kind);
-    expect(kinds).toEqual(['unavailable', 'unavailable', undefined]);
-    expect(first).toBeNull();
+    const clock = new MovedClock();
+    const { run, bought, flagged, readBack } = await readBackOf('woocommerce', stub, { clock });
+    clock.aheadMs = -2 * hour;
+    for (let runs = 0; runs < 2; runs += 1) {
+      expect((await run()).error).toBeNull();
+      clock.aheadMs = 0;
+    }
     expect(bought()).toEqual(['2/21 2 x steam-usd-20 pending']);
-    expect([flagged(), readBack.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
+    expect([flagged(), readBack.health()]).toEqual([['1/null awaits_read_back'], 'pass']);
+    stub.misbehave = () => false;
+    stub.orders[0]?.refunds.splice(0, 1, refund('901', [{ line: '11', quantity: -1 }]));
+    await run();
+    expect([bought()[1], flagged()]).toEqual(['1/11 1 x steam-usd-20 pending', []]);
   });
 
   it('that are deleted before they are read have the order flagged at once, and bought by its next state', async () => {

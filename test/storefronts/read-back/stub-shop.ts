@@ -121,9 +121,9 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
  * - lists leave out orders in the trash;
  * - a variation without a SKU is not found by the SKU that its lines show;
  * - a line of a deleted product has the product 0 and no SKU, that of a deleted variation the SKU of its product (tests write both);
- * - a shop that keeps orders as posts (`keepsPosts`; 7.0.0 and 8.1.1 here) leaves `date_modified` as it is when only lines change: a
- *   quantity is raised, a line is added, the total is calculated anew;
- * - a refund moves `date_modified` when it is made, and not when it is deleted (tests delete it so);
+ * - a shop that keeps orders as posts (`keepsPosts`; 7.0.0 and 8.1.1 here) leaves `date_modified` as it is when only lines, fields
+ *   or refunds change: a quantity is raised, a line is added, the total is calculated anew, a part is refunded;
+ * - elsewhere a refund moves `date_modified` when it is made, and nowhere when it is deleted (tests write both);
  * - without permalinks every path is redirected to itself with a slash, by `x-redirect-by: WordPress` (tests answer so).
  */
 export class StubWooCommerce extends StubShop {

@@ -68,15 +68,18 @@ export async function buildAlerts(
   return alerts.map((settings) => new AlertLoop(settings, deps));
 }
 
-/** The lists have the rows behind these warnings; anybody may call the webhook, and codes in clear are no news. */
-const shownByRows = new Set(['submission', 'attention', 'results', 'sealing', 'webhook']);
+/** The lists have the rows behind these warnings, and codes in clear are no news. */
+const shownByRows = new Set(['submission', 'attention', 'results', 'sealing']);
 
 /** The checks that people are told about, with what to do first. */
 export async function troublesOf(checks: readonly HealthCheck[]): Promise<readonly Trouble[]> {
   const results = await runChecks(checks);
   return checks.flatMap(({ name, details }) => {
     const status = results[name] ?? 'fail';
-    if (status === 'pass' || (status === 'warn' && shownByRows.has(name))) return [];
-    return [{ check: name, isFailed: status === 'fail', text: checkReason(name, status, { ...readable(details) }) }];
+    const known = { ...readable(details) };
+    // Anybody may call the webhook: refused callers are in health only.
+    const isElsewhere = shownByRows.has(name) || (name === 'webhook' && !('reason' in known));
+    if (status === 'pass' || (status === 'warn' && isElsewhere)) return [];
+    return [{ check: name, isFailed: status === 'fail', text: checkReason(name, status, known) }];
   });
 }

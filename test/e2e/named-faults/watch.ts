@@ -15,8 +15,6 @@ export interface Fault {
   readonly health: string | RegExp;
   /** Its alert comes later: it may be an outage of less than a minute, about which none may come, or it shows once a minute. */
   readonly isLater?: boolean;
-  /** Why not every place names it; absent: all do. */
-  readonly unnamed?: string;
 }
 
 export const places = ['overview', 'health', 'alert'] as const;

@@ -42,12 +42,12 @@ export interface SpoiltWorld {
 const all = (...words: readonly string[]): RegExp => new RegExp(words.map((word) => `(?=[^]*(?:${word}))`).join(''));
 
 /** A pause of a scope, whose reason health names, too. */
-const pause = (what: string, scope: string, reason: string, action: RegExp): Fault => ({
+const pause = (what: string, scope: string, reason: string, action: RegExp, isOutage = false): Fault => ({
   what,
   cause: all(scope, reason),
   action,
   health: new RegExp(`"scope":"${scope}","reason":"${reason}"`),
-  isLater: ['api_unreachable', 'api_disabled', 'redirect', 'order_absent'].includes(reason),
+  isLater: isOutage,
 });
 const row = (what: string, kind: string, words: readonly string[], action: RegExp): Fault => ({
   what,
@@ -59,12 +59,12 @@ const rejected = (what: string, code: string, product: string): Fault =>
   row(what, 'rejected', [code, product], /orders reorder/);
 const inReview = (what: string, product: string, code: string): Fault =>
   row(what, 'needs_review', [product, code], /compare it with the supplier's list, then settle it/);
-const sink = (what: string, name: string, reason: string): Fault => ({
+const sink = (what: string, name: string, reason: string, isOutage = false): Fault => ({
   what,
   cause: all(name, reason),
   action: /wait for the next try|repair the receiver or the folder/,
   health: new RegExp(`"${name}":\\{"reason":"${reason}"`),
-  isLater: true,
+  isLater: isOutage,
 });
 
 const good = { good: {} };
@@ -211,26 +211,33 @@ async function servingTls(place: string): Promise<string> {
   return `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}`;
 }
 
+const products = ['a', 'b', 'c', 'd', 'e', 'f'];
 /** A fault of the whole API: the worker meets it when it buys. */
 function account(
   what: string,
   reason: string,
   action: RegExp,
   apiOf: () => Promise<string | { readonly api: string; readonly spoil: () => Promise<void> | void }>,
+  isOutage = false,
 ): SpoiltWorld {
   return {
     name: what,
-    faults: [pause(what, 'account', reason, action)],
+    faults: [pause(what, 'account', reason, action, isOutage)],
     start: async () => {
       const found = await apiOf();
-      const { api, spoil } = typeof found === 'string' ? { api: found, spoil: () => undefined } : found;
+      const { api, spoil } = typeof found === 'string' ? { api: found, spoil: null } : found;
       const spoilt = await startSpoilt({ api });
+      // An outage interrupts what worked; an address that never worked is a mistake.
+      if (spoil !== null) {
+        for (const variant of products) order(spoilt.installation, `first-${variant}`, { variant });
+        await untilState(spoilt.installation, 'first', 'fulfilled', products.length);
+      }
       return {
         ...spoilt,
         spoil: async () => {
-          await spoil();
+          await spoil?.();
           // Two unknown outcomes hold up a product.
-          for (const variant of ['a', 'b', 'c', 'd', 'e', 'f']) order(spoilt.installation, variant, { variant });
+          for (const variant of products) order(spoilt.installation, variant, { variant });
         },
       };
     },
@@ -239,18 +246,16 @@ function account(
 
 const ask = /wait for the next try|nothing while the supplier is down/;
 async function spoiltApi(spoil: (api: Awaited<ReturnType<typeof openApi>>) => Promise<void> | void) {
-  const api = await openApi();
+  const api = await openApi({ variants: Object.fromEntries(products.map((variant) => [variant, {}])) });
   return { api: api.url, spoil: () => spoil(api) };
 }
+const outage = (what: string, reason: string, spoil: Parameters<typeof spoiltApi>[0]): SpoiltWorld =>
+  account(what, reason, ask, () => spoiltApi(spoil), true);
 const accounts: readonly SpoiltWorld[] = [
-  account('an API that nothing reaches', 'api_unreachable', ask, () => spoiltApi((api) => api.close())),
-  account('an API that never answers', 'api_unreachable', ask, () =>
-    spoiltApi((api) => void (api.condition = 'silent')),
-  ),
-  account("a proxy's page with 503", 'api_unreachable', ask, () =>
-    spoiltApi((api) => void (api.condition = 'page_503')),
-  ),
-  account('maintenance of the API', 'api_disabled', ask, () => spoiltApi((api) => void (api.condition = 'disabled'))),
+  outage('an API that nothing reaches', 'api_unreachable', (api) => api.close()),
+  outage('an API that never answers', 'api_unreachable', (api) => void (api.condition = 'silent')),
+  outage("a proxy's page with 503", 'api_unreachable', (api) => void (api.condition = 'page_503')),
+  outage('maintenance of the API', 'api_disabled', (api) => void (api.condition = 'disabled')),
   account('an API that moved', 'redirect', /wait for the next try|correct `wholesale.base_url`/, () =>
     serving((_request, response) => void response.writeHead(308, { location: 'https://moved.example/' }).end()),
   ),
@@ -333,15 +338,12 @@ const files: SpoiltWorld = {
 const sinks: SpoiltWorld = {
   name: 'sinks',
   faults: [
-    sink('a receiver that answers 500', 'callback:broken', 'http_500'),
+    sink('a receiver that answers 500', 'callback:broken', 'http_500', true),
     sink('a receiver that refuses the signature', 'callback:denied', 'http_401'),
-    sink('a receiver that hangs', 'callback:hanging', 'timeout'),
-    sink('a receiver that cuts the connection', 'callback:cut', '\\w+'),
-    sink('a receiver that is gone', 'callback:gone', '\\w+'),
-    {
-      ...sink('an endpoint of alerts that fails', 'alert:pager', 'http_503'),
-      unnamed: 'the other endpoint is not told',
-    },
+    sink('a receiver that hangs', 'callback:hanging', 'timeout', true),
+    sink('a receiver that cuts the connection', 'callback:cut', '\\w+', true),
+    sink('a receiver that is gone', 'callback:gone', '\\w+', true),
+    sink('an endpoint of alerts that fails', 'alert:pager', 'http_503'),
     sink('a folder of results that is none', 'folder', '\\w+'),
   ],
   start: async () => {
@@ -384,14 +386,12 @@ const machine: SpoiltWorld = {
   faults: [
     check('an inbox that is gone', 'folder', 'fail', /inbox or another folder of the intake/, /repair the folder/),
     check('a changed configuration with a mistake', 'config', 'warn', /configuration was refused/, /check-config/),
+    // A backup is made once a minute.
     {
       ...check('a folder of backups that is none', 'upkeep', 'warn', /last backup of the database failed/, /db backup/),
       isLater: true,
     },
-    {
-      ...check('a progress file that cannot be written', 'progress_file', 'warn', /progress file/, /repair it/),
-      unnamed: 'the file is written when orders are sent',
-    },
+    check('a progress file that cannot be written', 'progress_file', 'warn', /progress file/, /repair it/),
   ],
   start: async () => {
     const spoilt = await startSpoilt({}, (config) => {
@@ -406,7 +406,11 @@ const machine: SpoiltWorld = {
         rmSync(join(installation.folder, name), { recursive: true, force: true });
         writeFileSync(join(installation.folder, name), 'no folder');
       };
-      for (const name of ['inbox', 'copies', 'progress']) blockedBy(name);
+      // It is written when orders are sent.
+      blockedBy('progress');
+      order(installation, 'more', { variant: 'steam-usd-20' });
+      await untilState(installation, 'more', 'fulfilled');
+      for (const name of ['inbox', 'copies']) blockedBy(name);
       installation.configure((config) => (config.wholesale.limits.requests = 'many'));
       await worker.reload();
     };
@@ -459,13 +463,9 @@ const shop: SpoiltWorld = {
     storefront('an order that was paid long ago', ['too_old|old'], /look at the order in the shop/),
     {
       ...storefront('a webhook that the shop switched off', ['webhook_off'], /switch it on in the shop/),
-      health: /webhook_off/,
-      unnamed: 'the worker asks for it once an hour',
+      health: /has switched off its webhook/,
     },
-    {
-      ...check('a SKU map that is broken', 'webhook', 'warn', /SKU map/, /skus check/),
-      unnamed: 'only the log and the check webhook tell it, which warns about strangers, too',
-    },
+    check('a SKU map that is broken', 'webhook', 'warn', /SKU map/, /skus check/),
   ],
   start: async () => {
     const stub = await new StubWooCommerce().open();
@@ -489,6 +489,8 @@ const shop: SpoiltWorld = {
       await deliver(worker, stub.shown(stub.orders.find(({ id }) => id === '700') ?? bought));
       const to = 'https://worker.example/webhooks/woocommerce/main';
       stub.webhooks.push({ id: 7, topic: 'order.updated', status: 'disabled', delivery_url: to });
+      // Its webhook is lost, so read-back brings it.
+      stub.put({ id: '704', modifiedMs: minutesAgo(0), body: wooBody('74') });
       writeLongAgo(join(installation.folder, 'skus.yaml'), 'skus: [');
       await deliver(worker, stub.shown(bought));
     };

@@ -7,20 +7,17 @@ import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { OrderKey, StorefrontOrder, Taking, UnreadableStorefrontOrder } from './storefront-order.ts';
-import type { Flag } from './why-not-bought.ts';
+import { flagOf, type Flag } from './why-not-bought.ts';
 
 // The records about a shop's order for people: flags and audit entries.
 
 const flagsPerOrder = 100;
 
 /** Stands for the flags of an order that are not listed any more. */
-const tooManyFlags = {
-  lineId: null,
-  code: 'too_many_flags',
-  field: null,
-  rule: `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
-  value: null,
-} as const;
+const tooManyFlags = flagOf(
+  'too_many_flags',
+  `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
+);
 
 const findFlag = statementOf<Omit<NewRejection, 'lineNumber'>, { id: number; isOver: number }>(
   `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections
@@ -60,7 +57,7 @@ export function flagOnce(
   }
   const { source, orderId, code } = flagged;
   if (code !== tooManyFlags.code && (countFlags(database).get(source, orderId) ?? 0) >= flagsPerOrder) {
-    return flagOnce(outbox, { ...tooManyFlags, source, orderId }, nowMs);
+    return flagOnce(outbox, { ...tooManyFlags, lineId: null, source, orderId }, nowMs);
   }
   return reject(outbox, { ...flagged, lineNumber: null }, { nowMs, fileId: null }, metadata);
 }

@@ -7,6 +7,7 @@ import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from
 import { flagOnce } from './order-records.ts';
 import type { OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
+import { flagOf } from './why-not-bought.ts';
 
 /** At most this many orders are flagged in one step; the next step flags more. */
 const atOnce = 1000;
@@ -116,8 +117,7 @@ function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: reado
 function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, nowMs: number): void {
   const rule =
     'did not say which line was refunded, or whose SKU a variation shows, and its shop is not read back any more; nothing of it was bought or cancelled since';
-  const noLine = { lineId: null, field: null, value: null };
-  flagOnce(outbox, { ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
+  flagOnce(outbox, { ...flagOf('partially_refunded', rule), lineId: null, source, orderId }, nowMs);
   clearUnread(outbox.database).run(source, orderId);
 }
 

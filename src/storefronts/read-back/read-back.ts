@@ -7,7 +7,7 @@ import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
 import { type ConnectedShop, connectionKey, isConnected, type ShopConnections } from '../shop-connections.ts';
 import type { ShopHandler } from '../storefront-intake.ts';
-import { type ReadBackReport, ShopReader } from './shop-reader.ts';
+import { type ReadBackReport, ShopReader, type ShopReaderDeps } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
 import { ShopUpkeep } from './shop-upkeep.ts';
 
@@ -18,8 +18,7 @@ interface ReadBackDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connections: ShopConnections;
-  /** Read-back brought an order of this source that no webhook had brought. */
-  readonly onFound?: (source: string) => void;
+  readonly onFound?: ShopReaderDeps['onFound'];
 }
 
 type ShopName = Pick<Shop, 'platform' | 'shop'>;
@@ -161,10 +160,9 @@ class ShopLoop {
     };
     this.loop = new Loop({ clock, round });
     const logger = deps.logger.child({ platform: shop.platform, shop: shop.shop });
-    const { onFound } = deps;
     const handler = () => deps.handlerOf(shop);
-    const parts = { shop, api: this.#connection.api, store, clock, logger, handler };
-    this.reader = new ShopReader({ ...parts, ...(onFound && { onFound: () => onFound(shop.source) }) });
+    const parts = { shop, api: this.#connection.api, store, clock, logger, handler, onFound: deps.onFound };
+    this.reader = new ShopReader(parts);
     this.upkeep = new ShopUpkeep(parts);
     this.rechecks = new ShopRechecks({ ...parts, watermark: this.reader.watermark });
   }

@@ -11,8 +11,8 @@ export interface ShopReaderDeps extends WatermarkDeps {
   readonly api: ShopApi;
   /** Takes in the orders that were read: by the settings in use, which a reload may change. */
   readonly handler: () => ShopHandler;
-  /** An order was found that no webhook had brought. */
-  readonly onFound?: () => void;
+  /** An order of this source was found that no webhook had brought. */
+  readonly onFound?: ((source: string) => void) | undefined;
 }
 
 /** So many failed runs in a row make the health check warn. Refused keys do so at once. */
@@ -41,7 +41,6 @@ export class ShopReader {
   readonly #deps: ShopReaderDeps;
   /** The list that the last run did not finish. A new list would have each run read the same first pages. */
   #unfinished: OpenList | null = null;
-  #everRead = false;
   #failures = 0;
   #lastErrorKind: string | null = null;
 
@@ -56,7 +55,7 @@ export class ShopReader {
   }
 
   get isReady(): boolean {
-    return this.#everRead && this.#failures === 0;
+    return this.#failures === 0;
   }
 
   /**
@@ -73,7 +72,6 @@ export class ShopReader {
       await this.#readAll(signal, sinceMs, counts);
       await this.#readAwaited(signal, counts);
       if (this.#failures > 0) logger.info('the shop is read back again');
-      this.#everRead = true;
       this.#failures = 0;
       this.#lastErrorKind = null;
     } catch (cause) {
@@ -173,7 +171,7 @@ export class ShopReader {
 
   #count(result: StorefrontAnswer, counts: Counts): void {
     if (result.kind === 'taken') {
-      if (result.taken.accepted > 0) this.#deps.onFound?.();
+      if (result.taken.accepted > 0) this.#deps.onFound?.(this.#deps.shop.source);
       for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += result.taken[key];
     } else if (result.kind === 'unreadable') {
       counts.unreadable += 1;

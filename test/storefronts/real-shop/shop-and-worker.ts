@@ -157,8 +157,8 @@ export class ShopAndWorker {
 
   /** What is not there after a whole run of read-back does not come. */
   async afterReadBack(): Promise<void> {
-    const { code } = await commandLine(this.place, 'reconcile');
-    if (code !== 0) throw new Error(`the shop was not read back: exit code ${code}`);
+    const { code, stdout } = await commandLine(this.place, 'reconcile');
+    if (code !== 0) throw new Error(`the shop was not read back: exit code ${code}: ${stdout}`);
   }
 
   /** What `doctor` says about the shop. */

@@ -7,8 +7,6 @@ export interface ShopApi {
   readonly clockAheadMs: number | null;
   /** The orders that were changed since then, by the shop's clock. Makes no call yet. */
   changedSince(sinceMs: number): OrderList;
-  /** The refunds of an order, with their lines. */
-  refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]>;
   /** One order as it is now, with its refunds; null: the shop surely has it no more. */
   order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
   /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */

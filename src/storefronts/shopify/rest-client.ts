@@ -59,11 +59,6 @@ export class ShopifyApi implements ShopApi {
     };
   }
 
-  /** None: an order of the list has its refunds. */
-  async refundsOf(): Promise<readonly unknown[]> {
-    return [];
-  }
-
   /**
    * By the list with its id as the filter: a shop that answers 404 for a whole address would seem to have deleted its orders. Without
    * the scope `read_all_orders` orders of more than 60 days are missing, too, so only with it an absent order is deleted.

@@ -37,7 +37,21 @@ export class WooCommerceApi implements ShopApi {
     return listOrders((query, signal) => this.#get(ordersPath, query, signal), this.#rest.pageSize, sinceMs);
   }
 
-  async refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
+    const path = `${ordersPath}/${orderId}`;
+    try {
+      const value = await this.#call('GET', path, { signal, isBehind });
+      checkOrderId(value, orderId, `GET ${path}`);
+      const named = isObject(value) ? listOf(value['refunds']) : null;
+      // Read at once: without them the lines would be held until they are read.
+      return { value, refunds: named?.length === 0 ? [] : await this.#refundsOf(orderId, signal) };
+    } catch (error) {
+      if (error instanceof ShopApiError && error.kind === 'absent') return null;
+      throw error;
+    }
+  }
+
+  async #refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
     const refunds: unknown[] = [];
     for (let page = 1; page <= maxRefundPages; page += 1) {
       const query = { per_page: String(refundsPerPage), page: String(page), orderby: 'id', order: 'asc' };
@@ -46,20 +60,6 @@ export class WooCommerceApi implements ShopApi {
       if (items.length < refundsPerPage) return refunds;
     }
     throw new ShopApiError('unreadable', `the order ${orderId} has more than ${refunds.length} refunds`);
-  }
-
-  async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
-    const path = `${ordersPath}/${orderId}`;
-    try {
-      const value = await this.#call('GET', path, { signal, isBehind });
-      checkOrderId(value, orderId, `GET ${path}`);
-      const named = isObject(value) ? listOf(value['refunds']) : null;
-      // Read at once: without them the lines would be held until they are read.
-      return { value, refunds: named?.length === 0 ? [] : await this.refundsOf(orderId, signal) };
-    } catch (error) {
-      if (error instanceof ShopApiError && error.kind === 'absent') return null;
-      throw error;
-    }
   }
 
   async ownSkus(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]> {

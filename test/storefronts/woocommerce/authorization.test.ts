@@ -42,8 +42,8 @@ describe('the keys of a WooCommerce shop', () => {
     const address = server.address();
     const url = `https://localhost:${typeof address === 'object' ? address?.port : ''}`;
     for (const ca of [undefined, elsewhere.cert])
-      await expect(apiOf(url, ca).refundsOf('1', signal)).rejects.toThrow(/certificate/);
-    expect(await apiOf(url, good.cert).refundsOf('1', signal)).toEqual([]);
+      await expect(apiOf(url, ca).notesOf('1', signal)).rejects.toThrow(/certificate/);
+    expect(await apiOf(url, good.cert).notesOf('1', signal)).toEqual([]);
     expect(seen).toEqual([`Basic ${Buffer.from(`${woo.key}:${woo.secret}`).toString('base64')}`]);
   });
 });

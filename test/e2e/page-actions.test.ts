@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { faultless, faultsOf } from '../support/page-faults.ts';
 import { Installation, order } from '../support/worker-process.ts';
 
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const token = 'the-token-of-anna-0001';
 const reason = 'asked by the shop';
 
@@ -31,18 +30,8 @@ async function decideOn(
     .first();
   await action.locator('summary').click();
   for (const [name, value] of Object.entries(fields)) await action.locator(`[name="${name}"]`).fill(value);
-  await faultless(page, hasScript);
+  expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
   await action.locator('button').click();
-}
-
-/** Nothing serious for a screen reader or a keyboard, and no wider than the screen. axe runs only where scripts do. */
-async function faultless(page: Page, hasScript: boolean): Promise<void> {
-  expect(await page.evaluate('Math.max(0, document.documentElement.scrollWidth - innerWidth)')).toBe(0);
-  if (!hasScript) return;
-  await page.evaluate(axe);
-  const faults = `axe.run().then(({ violations }) => violations.filter(({ impact }) => impact !== 'minor')
-    .map(({ id, nodes }) => id + ': ' + nodes[0]?.html.slice(0, 150)))`;
-  expect(await page.evaluate(faults)).toEqual([]);
 }
 
 describe.skipIf(browserPath === undefined)('deciding in a browser (needs /usr/bin/chromium)', () => {
@@ -94,7 +83,7 @@ describe.skipIf(browserPath === undefined)('deciding in a browser (needs /usr/bi
       await go('/orders/shop/1001');
       await decide('Show the codes', { reason });
       expect(await text('h1')).toBe('Delivered codes');
-      await faultless(page, hasScript);
+      expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
       await go('/orders/shop/1001');
       await decide('Deliver again', { reason });
       expect(new URL(page.url()).pathname).toBe('/orders/shop/1001');
@@ -103,11 +92,11 @@ describe.skipIf(browserPath === undefined)('deciding in a browser (needs /usr/bi
       await go(`/attention?source=${source}`);
       await decide('Acknowledge all of them');
       expect(await text('main')).toContain('1 rows would leave the list: 1 rejected');
-      await faultless(page, hasScript);
+      expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
       await page.locator('main [name="reason"]').fill(reason);
       await page.locator('main form button').click();
       expect(await text('main')).toContain('1 rows left the attention list');
-      await faultless(page, hasScript);
+      expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
 
       const own = `/orders/${source}/2001`;
       await go(own);

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startPages, operatorToken } from '../admin/pages/running-pages.ts';
 import { fillOutbox, line, openOutbox } from '../cli/sample-outbox.ts';
 import { nowMs, type Installation } from '../cli/installation.ts';
-import { Installation as RealInstallation, order } from '../support/worker-process.ts';
+import { faultless, faultsOf } from '../support/page-faults.ts';
+import { Installation as RealInstallation, order, projectRoot } from '../support/worker-process.ts';
 
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
 const phone = { width: 390, height: 844 };
@@ -53,18 +54,13 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
   });
   afterAll(() => browser?.close());
 
-  async function open(viewport: typeof phone, path: string) {
+  async function open(viewport: typeof phone, path: string, colorScheme: 'light' | 'dark' = 'light') {
     const pages = await startPages({ fill, decides: true });
     address = `http://${pages.address}`;
     const { headers } = await pages.as(operatorToken);
-    const context = await browser.newContext({ viewport, extraHTTPHeaders: headers });
+    const context = await browser.newContext({ viewport, colorScheme, extraHTTPHeaders: headers });
     const page = await context.newPage();
     await page.goto(`${address}${path}`);
-    if (process.env['PICTURES'] !== undefined)
-      await page.screenshot({
-        path: `${process.env['PICTURES']}/${viewport.width}${path.replaceAll('/', '-')}.png`,
-        fullPage: true,
-      });
     const heightOf = (selector: string) =>
       page
         .locator(selector)
@@ -76,11 +72,25 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     [phone, 2000],
     [laptop, 1400],
   ])('show the overview in one glance at %o', async (viewport, most) => {
-    const { heightOf, page } = await open(viewport, '/');
+    const { heightOf, page, bytes } = await open(viewport, '/');
     const [height = 0] = await heightOf('body');
     expect(height).toBeGreaterThan(300);
     expect(height).toBeLessThanOrEqual(most);
+    expect(bytes).toBeLessThan(60_000);
     await page.close();
+  });
+
+  it.each([
+    ['light', phone],
+    ['dark', phone],
+    ['light', laptop],
+    ['dark', laptop],
+  ] as const)('have nothing that axe finds: %s, %o', async (scheme, viewport) => {
+    for (const path of ['/', '/attention', '/orders']) {
+      const { page } = await open(viewport, path, scheme);
+      expect([path, await faultsOf(page)]).toEqual([path, faultless]);
+      await page.close();
+    }
   });
 
   it.each(['/attention', '/attention?kind=refused_line&code=unknown_sku', '/orders', '/deliveries', '/audit'])(
@@ -141,10 +151,9 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
         await perform();
         const { taps, searches } = counted;
         expect([task, searches <= 1 && taps + searches <= mostSteps ? 'short' : counted]).toEqual([task, 'short']);
-        const folder = process.env['PICTURES'];
-        if (folder === undefined) return;
-        const path = `${folder}/task-${task.replaceAll(' ', '-')}.jpg`;
-        await page.screenshot({ path, type: 'jpeg', quality: 32 });
+        const path = join(projectRoot, `docs/images/task-${task.replaceAll(' ', '-')}.jpg`);
+        if (process.env['UPDATE_IMAGES'] !== undefined && existsSync(path))
+          await page.screenshot({ path, type: 'jpeg', quality: 32 });
       },
     };
   }

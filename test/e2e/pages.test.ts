@@ -1,13 +1,12 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { faultless, faultsOf } from '../support/page-faults.ts';
 import { Installation, order, projectRoot, type WorkerProcess } from '../support/worker-process.ts';
 
 /** Debian's; no browser is downloaded. */
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const token = 'the-token-of-anna-0001';
 /** Pictures for the documentation are written when this is set. */
 const imageFolder = process.env['UPDATE_IMAGES'] === undefined ? null : join(projectRoot, 'docs/images');
@@ -36,23 +35,6 @@ const paths = [
   '/config',
   '/nothing-here',
 ];
-
-/**
- * What a screen reader or a keyboard has trouble with, and by how much the page is wider than the screen. Without JavaScript only
- * the width can be judged: axe waits for timers.
- */
-async function faultsOf(page: Page, judged: 'all' | 'width' = 'all'): Promise<unknown> {
-  const over = await page.evaluate('Math.max(0, document.documentElement.scrollWidth - innerWidth)');
-  if (judged === 'width') return { faults: [], over };
-  await page.evaluate(axe);
-  const faults = await page.evaluate(
-    `axe.run().then(({ violations }) => violations
-      .filter(({ impact }) => impact !== 'minor')
-      .map(({ id, nodes }) => id + ': ' + nodes[0]?.html.slice(0, 150)))`,
-  );
-  return { faults, over };
-}
-const faultless = { faults: [], over: 0 };
 
 describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/bin/chromium)', () => {
   let place: Installation;

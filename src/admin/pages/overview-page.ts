@@ -27,7 +27,7 @@ ${keyPlaces(sources, context)}
 ${lastPause(sources, nowMs)}`;
   return html`${[...troubles, ...queue.notes].map((note) => html`<p class="warning">${note}</p>`)}
 ${firstAnswers(sources, groups, queue)}
-<form class="line find" action="/find" role="search"><input type="search" name="search" required maxlength="200" aria-label="Search orders" placeholder="E-mail, SKU, code, order"> <button type="submit">Search</button></form>
+<form class="line find" action="/find" role="search"><input type="search" name="search" required size="24" maxlength="200" aria-label="Search orders" placeholder="E-mail, SKU, code, order"> <button type="submit">Search</button></form>
 ${section('attention', 'Attention', attention)}
 ${pausedScopes(sources, context)}
 ${pausedSinks(sources, context)}

@@ -9,16 +9,13 @@ import type { OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 import { flagOf } from './why-not-bought.ts';
 
-/** At most this many orders are flagged in one step; the next step flags more. */
-const atOnce = 1000;
-
 const selectAwaited = statementOf<[string], OrderKey>(
   `SELECT source, order_id AS orderId FROM storefront_orders
-   WHERE awaits_read_back = 1 AND source = ? ORDER BY seen_at_ms LIMIT ${atOnce}`,
+   WHERE awaits_read_back = 1 AND source = ? ORDER BY seen_at_ms LIMIT 1000`,
 );
 const selectUnreadOfOthers = statementOf<[string], OrderKey>(
   `SELECT source, order_id AS orderId FROM storefront_orders
-   WHERE awaits_read_back = 1 AND source NOT IN (SELECT value FROM json_each(?)) LIMIT ${atOnce}`,
+   WHERE awaits_read_back = 1 AND source NOT IN (SELECT value FROM json_each(?))`,
 );
 const clearUnread = statementOf<[string, string], never>(
   'UPDATE storefront_orders SET awaits_read_back = 0 WHERE source = ? AND order_id = ?',
@@ -70,7 +67,7 @@ export class Storefronts extends OutboxSteps {
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
   readonly adoptShops = this.step(adoptShops);
-  /** The orders that wait for being read back; the longest waiting come first. */
+  /** The orders that wait for being read back, at most 1000; the longest waiting come first. */
   readonly awaitedOrders = this.step(({ database }, source: string) => selectAwaited(database).all(source));
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   readonly flagStrandedOrders = this.step(flagStrandedOrders);
@@ -106,11 +103,8 @@ export class Storefronts extends OutboxSteps {
 }
 
 function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: readonly string[]; nowMs: number }): void {
-  for (;;) {
-    const orders = selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources));
-    for (const order of orders) flagUnread(outbox, order, nowMs);
-    if (orders.length < atOnce) return;
-  }
+  const orders = selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources));
+  for (const order of orders) flagUnread(outbox, order, nowMs);
 }
 
 /** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */

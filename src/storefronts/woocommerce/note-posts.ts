@@ -1,18 +1,14 @@
-import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { OrderNote } from './order-fields.ts';
 
-const postSchema = z.strictObject({
-  isForCustomer: z.boolean(),
+interface NotePost {
+  readonly isForCustomer: boolean;
   /** `announced`: the order names it, and its post did not begin. `begun`: the shop may have it. `posted`: it has or had it. */
-  state: z.enum(['announced', 'begun', 'posted']),
+  readonly state: 'announced' | 'begun' | 'posted';
   /** Since when, by the clock of the machine, which nobody can set; with another boot id nothing is known of that. */
-  sinceMono: z.number(),
-  bootId: z.string().nullable(),
-});
-const postsSchema = z.record(z.string(), postSchema);
-
-type NotePost = z.infer<typeof postSchema>;
+  readonly sinceMono: number;
+  readonly bootId: string | null;
+}
 
 interface NotePostsDeps {
   readonly clock: Pick<Clock, 'monoMs' | 'bootId'>;
@@ -29,10 +25,11 @@ export class NotePosts {
   readonly #deps: NotePostsDeps;
   #posts: ReadonlyMap<string, NotePost>;
 
-  /** @param kept what was stored last; null: nothing */
+  /** @param kept what was stored last, by this program alone; null: nothing */
   constructor(kept: string | null, deps: NotePostsDeps) {
     this.#deps = deps;
-    this.#posts = new Map(Object.entries(kept === null ? {} : postsSchema.parse(JSON.parse(kept))));
+    const posts: Readonly<Record<string, NotePost>> = JSON.parse(kept ?? '{}');
+    this.#posts = new Map(Object.entries(posts));
   }
 
   /** Null: nothing is known of it. */

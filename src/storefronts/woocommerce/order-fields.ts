@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { messageText } from '../../core/message-text.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
@@ -156,22 +157,50 @@ function toldLine({ lineId, sku, pieces, stage, state, references, problem }: Li
   return `Needs review: ${name}${under}, ${state}${why}.`;
 }
 
-/** Says that the customer was given the units of this line. */
+/** WordPress keeps 65,535 bytes of a note. It mails a longer one all the same, and answers that it failed. */
+const longestNoteBytes = 48_000;
+const unitsOfPart = 20;
+
+/** Each part of a line is told in one note. Most lines are one part. */
+export function customerParts(line: LineStatement): readonly LineStatement[] {
+  const rest = line.units.slice(unitsOfPart);
+  if (rest.length === 0) return [line];
+  return [
+    { ...line, units: line.units.slice(0, unitsOfPart) },
+    ...customerParts({ ...line, units: rest, toppedUp: [] }),
+  ];
+}
+
+/** Says that the customer was given the units of this part. */
 export function customerMarker(statement: OrderStatement, { boughtId, units, toppedUp }: LineStatement): string {
   return markerOf('customer', statement, [boughtId, units.map((unit) => unitFields(unit)), toppedUp]);
 }
 
-/**
- * Gives the customer the units of these lines. Each value stands in a `code` element: elsewhere WordPress changes characters,
- * for example two hyphens into a dash.
- */
-export function customerNote(statement: OrderStatement, given: readonly LineStatement[], now: OrderNow): OrderNote {
-  const markers = given.map((line) => customerMarker(statement, line));
-  const parts = given.map(({ lineId, sku, pieces, units, toppedUp }) => {
+/** Notes that give the customer the units of these parts: one, if it is not too long. */
+export function customerNotes(statement: OrderStatement, given: readonly LineStatement[], now: OrderNow) {
+  const notes: LineStatement[][] = [];
+  let left = 0;
+  for (const part of given) {
+    const bytes = Buffer.byteLength(customerNote(statement, [part], now).text);
+    if (bytes > left) {
+      notes.push([]);
+      left = longestNoteBytes;
+    }
+    notes.at(-1)?.push(part);
+    left -= bytes;
+  }
+  return notes.map((parts) => customerNote(statement, parts, now));
+}
+
+/** Each value stands in a `code` element: elsewhere WordPress changes characters, for example two hyphens into a dash. */
+function customerNote(statement: OrderStatement, given: readonly LineStatement[], now: OrderNow): OrderNote {
+  const markers = given.map((part) => customerMarker(statement, part));
+  const parts = given.map(({ lineId, sku, pieces, units, toppedUp }, index) => {
     const title = `<strong>${escaped(now.lines.get(lineId)?.name ?? sku)} × ${pieces}</strong>`;
+    const titles = given[index - 1]?.lineId === lineId ? [] : [title];
     const fields = units.flatMap((unit) => shownFields(unit, now));
     const rows = fields.map(({ label, value }) => `${label}: ${shownValue(value)}`);
-    return [title, ...rows, ...toppedUp.map((iccid) => `Topped up: ${shownValue(iccid)}`)].join('\n');
+    return [...titles, ...rows, ...toppedUp.map((iccid) => `Topped up: ${shownValue(iccid)}`)].join('\n');
   });
   const head = statement.isSandbox ? ['This is a test: none of these can be used.'] : [];
   return { markers, text: [...head, ...parts].join('\n\n') + markers.map(commentOf).join(''), isForCustomer: true };

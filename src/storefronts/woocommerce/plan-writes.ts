@@ -8,8 +8,8 @@ import {
 import { type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
 import type { NotePosts } from './note-posts.ts';
 import type { OrderField, OrderNote, OrderNow } from './order-fields.ts';
-import { announcedNotesField, codesField, customerNote, customerMarker, lineFields } from './order-fields.ts';
-import { missingFields, privateNote, readAnnouncedNotes, resultFields } from './order-fields.ts';
+import { announcedNotesField, codesField, customerMarker, customerNotes, customerParts } from './order-fields.ts';
+import { lineFields, missingFields, privateNote, readAnnouncedNotes, resultFields } from './order-fields.ts';
 import type { WooCommerceWriteBack } from './settings.ts';
 
 export type OrderWrite =
@@ -75,13 +75,15 @@ function missingNotes(
 ): readonly OrderNote[] {
   const inNotes = options.deliverCodes === 'note';
   const given = inNotes ? givenLines(statement, now.order) : [];
-  const isMailed = (line: LineStatement): boolean => posts.stateOf(customerMarker(statement, line)) === 'posted';
+  const isMailed = (part: LineStatement): boolean => posts.stateOf(customerMarker(statement, part)) === 'posted';
   // Each code is mailed once.
-  const left = given.filter((line) => !isMailed(line));
+  const left = given.flatMap(customerParts).filter((part) => !isMailed(part));
   const waits = isMoving(statement) && posts.countPosted(true) >= mostEarlyMails;
-  const forCustomer = left.length === 0 || waits ? [] : [customerNote(statement, left, now)];
+  const forCustomer = waits ? [] : customerNotes(statement, left, now);
   // A line that the shop changed after its mail is not given any more, and the customer has read it all the same.
-  const mailed = inNotes ? statement.lines.filter((line) => line.stage === 'done' && isMailed(line)) : [];
+  const mailed = inNotes
+    ? statement.lines.filter((line) => line.stage === 'done' && customerParts(line).every(isMailed))
+    : [];
   const told = new Set([...given, ...mailed].map(({ lineId }) => lineId));
   const note = privateNote(statement, told, now);
   const isMissing = note !== null && note.markers.some((marker) => posts.stateOf(marker) !== 'posted');

@@ -124,6 +124,7 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
  * - a shop that keeps orders as posts (`keepsPosts`; 7.0.0 and 8.1.1 here) leaves `date_modified` as it is when only lines, fields
  *   or refunds change: a quantity is raised, a line is added, the total is calculated anew, a part is refunded;
  * - elsewhere a refund moves `date_modified` when it is made, and nowhere when it is deleted (tests write both);
+ * - a note of more than 65,535 bytes is mailed, not kept, and answered 500 (`WooCommerceOrders`);
  * - without permalinks every path is redirected to itself with a slash, by `x-redirect-by: WordPress` (tests answer so).
  */
 export class StubWooCommerce extends StubShop {

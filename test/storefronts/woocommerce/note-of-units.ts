@@ -1,7 +1,7 @@
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import type { LineStatement, OrderStatement } from '../../../src/storefronts/shop/order-statement.ts';
 import type { ShopOrder } from '../../../src/storefronts/shop/shop-order.ts';
-import { customerMarker, customerNote, orderNow } from '../../../src/storefronts/woocommerce/order-fields.ts';
+import { customerMarker, customerNotes, orderNow } from '../../../src/storefronts/woocommerce/order-fields.ts';
 
 const order: ShopOrder = {
   orderId: '7',
@@ -23,6 +23,7 @@ export function customerNoteFor(shown: Readonly<Record<string, unknown>>, ...uni
   const line: LineStatement = { ...done, references: [], units, toppedUp: [], problem: null };
   const about = { source: 'main', orderId: '7', state: 'completed', isSandbox: false } as const;
   const statement: OrderStatement = { ...about, lines: [line], flags: [] };
-  const note = customerNote(statement, [line], orderNow(shown, order));
+  const [note] = customerNotes(statement, [line], orderNow(shown, order));
+  if (note === undefined) throw new Error('there is one note');
   return { ...note, marker: customerMarker(statement, line) };
 }

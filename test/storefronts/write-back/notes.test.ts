@@ -65,6 +65,24 @@ describe('an order whose lines are delivered one by one', () => {
   });
 });
 
+describe('an order with more codes than a note can keep', () => {
+  it('gets several mails, and each code in one of them', async () => {
+    const { stub, written, order, mails, codes } = await shopWith([card('71', 900), card('72', 900)]);
+    await written.buy();
+    await written.told();
+    const texts = mails().map((text) => [...text.matchAll(/CODE-[^<]+/g)].map(([code]) => code));
+    expect([texts.length, order.body['status'], stub.shop.notesOf('7').length]).toEqual([2, 'completed', 2]);
+    expect([texts.flat().length, new Set(texts.flat()).size]).toEqual([1800, 1800]);
+    expect(
+      timesIn(
+        mails(),
+        codes().map((code) => `${code}<`),
+      ),
+    ).toEqual([1, 1]);
+    expect(mails().map((text) => text.match(/Steam 20 × 900/g)?.length)).toEqual([2, 1]);
+  });
+});
+
 describe('a line that the shop changes after its mail', () => {
   it('is not told again in a private note, because its customer has read it', async () => {
     const { stub, written, order, mails } = await shopWith([card('100')]);

@@ -16,6 +16,9 @@ interface Mail {
   readonly text: string;
 }
 
+/** A longer note is mailed and not kept. */
+const mostNoteBytes = 65_535;
+
 /** As the shop's controllers refuse calls of an order that is not there. */
 const absent = (method: string, part: string | undefined): Reply => {
   if (method === 'POST') return error(404, 'woocommerce_rest_order_invalid_id');
@@ -87,8 +90,10 @@ export class WooCommerceOrders {
     // WordPress removes backslashes when it stores a note. The mail has it as it came.
     const stored = String(note).replaceAll(/\\(.?)/gs, '$1');
     const added = { id: this.#nextId(), note: stored, customer_note: isForCustomer === true };
-    this.notes.set(orderId, [...this.notesOf(orderId), added]);
+    const isKept = Buffer.byteLength(stored) <= mostNoteBytes;
+    if (isKept) this.notes.set(orderId, [...this.notesOf(orderId), added]);
     if (added.customer_note) this.#mail({ orderId, kind: 'note', text: String(note) });
+    if (!isKept) return error(500, 'woocommerce_api_cannot_create_order_note');
     return { status: 201, body: added };
   }
 

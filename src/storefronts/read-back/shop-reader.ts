@@ -41,6 +41,7 @@ export class ShopReader {
   readonly #deps: ShopReaderDeps;
   /** The list that the last run did not finish. A new list would have each run read the same first pages. */
   #unfinished: OpenList | null = null;
+  #lastAwaited: string | null = null;
   #failures = 0;
   #lastErrorKind: string | null = null;
 
@@ -161,7 +162,6 @@ export class ShopReader {
     const { handler, api, logger } = this.#deps;
     counts.orders += 1;
     const result = await handler().takeRead(listed.value, 'not_read', { api, signal });
-    if (result.kind === 'needs_refunds') return await this.#readOne(result.order.orderId, signal, counts);
     if (result.kind === 'other') {
       counts.unreadable += 1;
       logger.error({ order_id: listed.id }, 'the list of orders has something that is no order: review it in the shop');
@@ -179,10 +179,20 @@ export class ShopReader {
     }
   }
 
-  /** Orders of webhooks that the list does not have: some shops leave the time of an order as it is when they refund it. */
+  /**
+   * Reads the orders that wait for their refunds, also those that the list does not have: some shops leave the time of an order
+   * as it is when they refund it. Each run continues after the last one that was tried: none keeps the others waiting.
+   */
   async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
-    const { store, shop } = this.#deps;
-    for (const { orderId } of await store.awaitedOrders(shop.source)) await this.#readOne(orderId, signal, counts);
+    const { store, shop, clock } = this.#deps;
+    const endMs = clock.monoMs() + maxRunMs;
+    const awaited = await store.awaitedOrders(shop.source);
+    const next = awaited.findIndex(({ orderId }) => orderId === this.#lastAwaited) + 1;
+    for (const { orderId } of [...awaited.slice(next), ...awaited.slice(0, next)]) {
+      if (clock.monoMs() >= endMs) return;
+      this.#lastAwaited = orderId;
+      await this.#readOne(orderId, signal, counts);
+    }
   }
 
   /** Reads an order with its refunds. One that cannot be read waits on disk for the next run, and does not block others. */

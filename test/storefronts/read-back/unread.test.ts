@@ -79,6 +79,22 @@ describe('an order whose refunds must be read back', () => {
     expect([bought()[0], flagged()]).toEqual(['727/315 1 x steam-usd-20 pending', []]);
   });
 
+  it('keeps no other from being read, also where the connection ends each time that it is asked for', async () => {
+    const { stub, run, bought } = await withUnclearOrder();
+    stub.misbehave = ({ url }, response) => {
+      const isSick = url.pathname.endsWith('/orders/727');
+      if (isSick) response.destroy();
+      return isSick;
+    };
+    const other = stub.put({ id: '728', modifiedMs: minutesAgo(1), body: wooBody('318') });
+    other.refunds = oneRefunded('318');
+    expect(await run()).toMatchObject({ complete: true, error: { kind: 'unreachable' } });
+    expect(await run()).toMatchObject({ accepted: 1 });
+    expect(bought()).toEqual(['728/318 1 x steam-usd-20 pending']);
+    stub.misbehave = () => false;
+    expect(await run()).toMatchObject({ accepted: 1, error: null });
+  });
+
   it('is closed, and read no more, when the shop has it no more', async () => {
     const { run, flagged, bought, stub } = await withUnclearOrder();
     stub.orders.length = 0;

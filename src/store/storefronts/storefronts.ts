@@ -102,17 +102,14 @@ export class Storefronts extends OutboxSteps {
   );
 }
 
+/** Without a flag such an order would stay unnoticed: it will not be read any more. */
 function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: readonly string[]; nowMs: number }): void {
-  const orders = selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources));
-  for (const order of orders) flagUnread(outbox, order, nowMs);
-}
-
-/** Flags an order that waits to be read back and will not come any more: without the flag it would stay unnoticed. */
-function flagUnread(outbox: Outbox, { source, orderId }: OrderKey, nowMs: number): void {
   const rule =
     'did not say which line was refunded, or whose SKU a variation shows, and its shop is not read back any more; nothing of it was bought or cancelled since';
-  flagOnce(outbox, { ...flagOf('partially_refunded', rule), lineId: null, source, orderId }, nowMs);
-  clearUnread(outbox.database).run(source, orderId);
+  for (const { source, orderId } of selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources))) {
+    flagOnce(outbox, { ...flagOf('partially_refunded', rule), lineId: null, source, orderId }, nowMs);
+    clearUnread(outbox.database).run(source, orderId);
+  }
 }
 
 /** See `Storefronts.adoptShops`. Called inside a transaction. Remembers the source of each shop: it is a part of the references of its orders. */

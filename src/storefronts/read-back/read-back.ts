@@ -41,10 +41,9 @@ export class ReadBack {
     this.#loops = this.#loopsFor(deps.shops, []);
   }
 
-  /** Sets the watermarks of new shops and starts the loops. Their first runs begin at once. */
+  /** Starts the loops. Their first runs begin at once, and set the watermarks of new shops. */
   async start(): Promise<void> {
     await this.flagStranded();
-    for (const loop of this.#loops) await loop.reader.watermark.begin();
     for (const loop of this.#loops) loop.start();
   }
 

@@ -34,21 +34,18 @@ export class Watermark {
   }
 
   async begin(): Promise<void> {
-    const { shop, clock } = this.#deps;
+    const { store, shop, clock } = this.#deps;
     const nowMs = clock.wallMs();
-    if (nowMs >= earliestMs && (await this.#read()) === null) await this.advance(nowMs - shop.rest.lookbackH * hourMs);
-  }
-
-  async #read(): Promise<number | null> {
-    return await this.#deps.store.watermark(this.#deps.shop.source);
+    if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
+    await this.advance(nowMs - shop.rest.lookbackH * hourMs);
   }
 
   /** The time from which a run reads. It is earlier when the clock of the shop is behind. */
   async startMs(clockAheadMs: number | null): Promise<number> {
-    const { clock } = this.#deps;
-    const { lookbackH, overlapS } = this.#deps.shop.rest;
+    const { store, shop, clock } = this.#deps;
+    const { lookbackH, overlapS } = shop.rest;
     const aheadMs = Math.min(wrongClockMs, Math.max(0, clockAheadMs ?? 0));
-    return ((await this.#read()) ?? clock.wallMs() - lookbackH * hourMs) - overlapS * 1000 - aheadMs;
+    return ((await store.watermark(shop.source)) ?? clock.wallMs() - lookbackH * hourMs) - overlapS * 1000 - aheadMs;
   }
 
   /** Never beyond this machine's clock: an order with a date in the future would hide all changes until then. */

@@ -75,15 +75,14 @@ function missingNotes(
 ): readonly OrderNote[] {
   const inNotes = options.deliverCodes === 'note';
   const given = inNotes ? givenLines(statement, now.order) : [];
-  const isMailed = (part: LineStatement): boolean => posts.stateOf(customerMarker(statement, part)) === 'posted';
-  // Each code is mailed once.
-  const left = given.flatMap(customerParts).filter((part) => !isMailed(part));
+  const isPosted = (part: LineStatement): boolean => posts.stateOf(customerMarker(statement, part)) === 'posted';
+  // Each code is mailed once. Earlier versions told each line in one part.
+  const partsLeft = (line: LineStatement): readonly LineStatement[] =>
+    isPosted(line) ? [] : customerParts(line).filter((part) => !isPosted(part));
   const waits = isMoving(statement) && posts.countPosted(true) >= mostEarlyMails;
-  const forCustomer = waits ? [] : customerNotes(statement, left, now);
+  const forCustomer = waits ? [] : customerNotes(statement, given.flatMap(partsLeft), now);
   // A line that the shop changed after its mail is not given any more, and the customer has read it all the same.
-  const mailed = inNotes
-    ? statement.lines.filter((line) => line.stage === 'done' && customerParts(line).every(isMailed))
-    : [];
+  const mailed = inNotes ? statement.lines.filter((line) => line.stage === 'done' && partsLeft(line).length === 0) : [];
   const told = new Set([...given, ...mailed].map(({ lineId }) => lineId));
   const note = privateNote(statement, told, now);
   const isMissing = note !== null && note.markers.some((marker) => posts.stateOf(marker) !== 'posted');

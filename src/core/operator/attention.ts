@@ -69,7 +69,7 @@ export const attentionReasons = {
   key_of_other_account: itsScope`configure a key of the account that the orders were bought from; if the account of this key is right from now on, ${'resume'}`,
   paused: itsScope`ask the supplier, or correct \`wholesale.wire\`: ${'show'} has the answers; then ${'resume'}`,
   sink_paused: holding(
-    'the results for this sink; nothing else',
+    'what is sent there; nothing else',
   )`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,
   awaits_read_back: holding('this order')`check the keys of the shop's API, then read it back with ${'reconcile'}`,
   awaits_recheck: holding(

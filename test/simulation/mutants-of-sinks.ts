@@ -34,12 +34,12 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a note that was lost is not posted again',
     file: 'storefronts/woocommerce/note-posts.ts',
-    changes: [["{ ...post, state: 'announced' }", "{ ...post, state: 'posted' }"]],
+    changes: [["{ ...post, state: 'announced', lost:", "{ ...post, state: 'posted', lost:"]],
   },
   {
     name: 'the outbox does not have the begin of a post',
     file: woocommerce,
-    changes: [["await this.#posts.set(note, 'begun');", "await this.#posts.set(note, 'announced');"]],
+    changes: [["begins: () => this.#posts.set(note, 'begun')", "begins: () => this.#posts.set(note, 'announced')"]],
   },
   {
     name: 'a code is mailed again with the next ones',

@@ -179,14 +179,12 @@ export class ShopReader {
     }
   }
 
-  /**
-   * Reads the orders that wait for their refunds, also those that the list does not have: some shops leave the time of an order
-   * as it is when they refund it. Each run continues after the last one that was tried: none keeps the others waiting.
-   */
+  /** Orders of webhooks that the list does not have: some shops leave the time of an order as it is when they refund it. */
   async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
     const { store, shop, clock } = this.#deps;
     const endMs = clock.monoMs() + maxRunMs;
     const awaited = await store.awaitedOrders(shop.source);
+    // Each run continues after the last one that was tried: none keeps the others waiting.
     const next = awaited.findIndex(({ orderId }) => orderId === this.#lastAwaited) + 1;
     for (const { orderId } of [...awaited.slice(next), ...awaited.slice(0, next)]) {
       if (clock.monoMs() >= endMs) return;

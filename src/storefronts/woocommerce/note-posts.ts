@@ -8,7 +8,11 @@ interface NotePost {
   /** Since when, by the clock of the machine, which nobody can set; with another boot id nothing is known of that. */
   readonly sinceMono: number;
   readonly bootId: string | null;
+  /** How often a post of it had begun and did not appear. Each time it is waited for twice as long: it may be mailed each time. */
+  readonly lost?: number;
 }
+
+const waitMs = ({ lost = 0 }: NotePost, lostAfterMs: number): number => lostAfterMs * 2 ** Math.min(lost, 8);
 
 interface NotePostsDeps {
   readonly clock: Pick<Clock, 'monoMs' | 'bootId'>;
@@ -48,21 +52,21 @@ export class NotePosts {
 
   /** How many notes were posted: the markers of one note have the same time. */
   countPosted(isForCustomer: boolean): number {
-    const posted = [...this.#posts.values()].filter(
-      (it) => it.state === 'posted' && it.isForCustomer === isForCustomer,
-    );
+    const all = [...this.#posts.values()];
+    const posted = all.filter((it) => it.state === 'posted' && it.isForCustomer === isForCustomer);
     return new Set(posted.map(({ sinceMono }) => sinceMono)).size;
   }
 
   async set({ markers, isForCustomer }: Pick<OrderNote, 'markers' | 'isForCustomer'>, state: NotePost['state']) {
     const post = this.#post(isForCustomer, state);
-    await this.#keep([...this.#posts, ...markers.map((marker) => [marker, post] as const)]);
+    const posts = markers.map((marker) => [marker, { ...this.#posts.get(marker), ...post }] as const);
+    await this.#keep([...this.#posts, ...posts]);
   }
 
-  /** How long ago the last post of these began, in ms; 0: before this machine was started. */
-  begunForMs(markers: readonly string[]): number {
-    const posts = markers.flatMap((marker) => this.#posts.get(marker) ?? []);
-    return Math.min(...posts.filter(({ state }) => state === 'begun').map((post) => this.#sinceMs(post) ?? 0));
+  /** In how many ms the posts of these that began do not appear any more, where the first one is lost after `lostAfterMs`. */
+  settleInMs(markers: readonly string[], lostAfterMs: number): number {
+    const begun = markers.flatMap((marker) => this.#posts.get(marker) ?? []).filter(({ state }) => state === 'begun');
+    return Math.max(1, ...begun.map((post) => waitMs(post, lostAfterMs) - (this.#sinceMs(post) ?? 0)));
   }
 
   /**
@@ -77,8 +81,9 @@ export class NotePosts {
       if (post.state !== 'begun') return post;
       const sinceMs = this.#sinceMs(post);
       // Since a start of the machine its time is not known any more, so the wait begins again.
-      if (sinceMs === null) return this.#post(post.isForCustomer, 'begun');
-      return sinceMs >= lostAfterMs ? { ...post, state: 'announced' } : post;
+      if (sinceMs === null) return { ...post, ...this.#post(post.isForCustomer, 'begun') };
+      const isLost = sinceMs >= waitMs(post, lostAfterMs);
+      return isLost ? { ...post, state: 'announced', lost: (post.lost ?? 0) + 1 } : post;
     };
     const markers = new Set([...this.#posts.keys(), ...found.shown, ...found.announced]);
     await this.#keep([...markers].map((marker) => [marker, stateNow(marker)]));

@@ -117,12 +117,15 @@ export class OrderWriter {
     const { api, clock, signal } = this.#parts;
     const isBegun = (): boolean => note.markers.some((marker) => this.#posts.stateOf(marker) === 'begun');
     if (isBegun()) {
-      const waitMs = Math.max(1, this.#lostAfterMs - this.#posts.begunForMs(note.markers));
+      const waitMs = this.#posts.settleInMs(note.markers, this.#lostAfterMs);
       const problem = 'an earlier try may have posted a note that the order does not show yet';
-      throw new WriteBackError('settles', problem, Math.min(waitMs, this.#lostAfterMs / looksUntilLost));
+      throw new WriteBackError(
+        'settles',
+        problem,
+        Math.min(waitMs, Math.max(waitMs, this.#lostAfterMs) / looksUntilLost),
+      );
     }
-    const begins = async (): Promise<void> => await this.#posts.set(note, 'begun');
-    const once = { latestStartMono: clock.monoMs() + this.#deadlineMs, begins };
+    const once = { latestStartMono: clock.monoMs() + this.#deadlineMs, begins: () => this.#posts.set(note, 'begun') };
     try {
       await api.addNote(this.#statement.orderId, { note: note.text, customer_note: note.isForCustomer }, once, signal);
     } catch (error) {

@@ -5,11 +5,16 @@ import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
 // CI runs it with 200.
 const lines = Number(process.env['UNPROVEN_LINES'] ?? 30);
+/** On a slow machine, too, each call gets its answer: one without an answer is not known to have bought something. */
+const patient = { timeouts: { connect_ms: 10_000, response_ms: 20_000, total_ms: 30_000 } };
 
 describe('an API that never shows units', () => {
   it(`is sent at most two of ${lines} orders of a family`, async () => {
     const sick = { behaviour: neverDelivers };
-    const world = await WorkerWithFakeApi.open({ variants: { card: sick, other: sick }, plans: { plan: sick } });
+    const world = await WorkerWithFakeApi.open(
+      { variants: { card: sick, other: sick }, plans: { plan: sick } },
+      patient,
+    );
     const { api } = world;
     world.order('cards', lines / 2, { variant: 'card' });
     world.order('others', lines / 2, { variant: 'other' });
@@ -24,7 +29,7 @@ describe('an API that never shows units', () => {
   });
 
   it('is sent everything once an order of the family was fulfilled', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } });
+    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } }, patient);
     const { api } = world;
     world.order('cards', 10, { variant: 'card' });
     await api.until(() => api.ledger.orders.length === 2);
@@ -36,7 +41,7 @@ describe('an API that never shows units', () => {
   });
 
   it('is sent everything once a person resumed the family', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } });
+    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } }, patient);
     const { api } = world;
     world.order('cards', 10, { variant: 'card' });
     await world.untilPaused('family:gift_card', 'connector_unproven');
@@ -49,7 +54,7 @@ describe('an API that never shows units', () => {
 
 describe('an API whose orders are not found', () => {
   it('is sent at most two orders of a family, also when these end in review', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } });
+    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } }, patient);
     const { api } = world;
     api.lookups = () => refusal(404, 'not_found');
     world.order('cards', lines, { variant: 'card' });
@@ -70,7 +75,7 @@ describe('an eSIM without its activation code', () => {
   const plans = { plan: { behaviour: withoutCode } };
 
   it('is not delivered, and two are bought', async () => {
-    const world = await WorkerWithFakeApi.open({ plans });
+    const world = await WorkerWithFakeApi.open({ plans }, patient);
     world.order('sims', 10, { plan: 'plan' });
     await world.untilPaused('family:esim', 'connector_unproven');
     expect(world.states('sims')).toEqual({ placed: 2, pending: 8 });

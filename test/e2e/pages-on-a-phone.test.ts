@@ -240,7 +240,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     place.drop('1.ndjson', order(1));
     await settled(1);
     // Without a lookup that found an order no key is asked for its account.
-    await worker.line(({ msg }) => String(msg).startsWith('lookups work'));
+    await worker.line(({ msg }) => msg.startsWith('lookups work'));
     await place.sandbox.operate((operator) => operator.revokeKey('acme', 'first'));
     place.drop('2.ndjson', order(2));
     await worker.line(({ msg, ...event }) => msg === 'scope paused' && event['scope'] === 'key:main');

@@ -61,8 +61,8 @@ interface ShopName {
 export interface ReadBack {
   /** Whether the next run can be relied on to read an order of this shop. */
   isReady(shop: ShopName): boolean;
-  /** Whether it will also read an order that was changed then. */
-  willRead(shop: ShopName, modifiedMs: number): Promise<boolean>;
+  /** Whether the shop is read back at all. */
+  willRead(shop: ShopName): Promise<boolean>;
   notify(shop: ShopName): void;
 }
 
@@ -132,7 +132,7 @@ async function takeIn(
   const canRead = readBack?.isReady(name) ?? false;
   const answer = await handler.take({ ...delivery, refunds: canRead ? 'not_read' : 'unknown' });
   if (answer.kind !== 'needs_refunds') return context.json(answerBody(answer));
-  if (await readBack?.willRead(name, answer.order.modifiedMs)) {
+  if (await readBack?.willRead(name)) {
     readBack?.notify(name);
     return context.json(answerBody(answer));
   }

@@ -150,10 +150,7 @@ function eventOf(context: AlertContext, { firing, resolved }: News) {
   return { type: 'alert', timestamp: isoTime(nowMs), data: { instance, firing: told, resolved } };
 }
 
-function linkOf(
-  pagesUrl: string | null,
-  { condition, topic }: Pick<OpenCondition, 'condition' | 'topic'>,
-): string | null {
+function linkOf(pagesUrl: string | null, { condition, topic }: OpenCondition): string | null {
   if (pagesUrl === null) return null;
   const path = topic === 'attention' ? `/attention?kind=${condition}` : condition === 'sink' ? '/deliveries' : '/';
   return `${pagesUrl}${path}`;

@@ -83,7 +83,7 @@ export class ReadBack {
     return this.#loopOf(shop)?.reader.isReady ?? false;
   }
 
-  /** Whether a run will read an order that needs it, if not the next one. */
+  /** Whether the shop is read back: a run then reads each order that waits for its refunds. */
   async willRead(shop: ShopName): Promise<boolean> {
     return this.#loopOf(shop) !== undefined;
   }

@@ -179,7 +179,7 @@ export class ShopReader {
     }
   }
 
-  /** Orders of webhooks that the list does not have: some shops leave the time of an order as it is when they refund it. */
+  /** Orders that wait for their refunds. The list may lack them: some shops leave an order's time as it is at a refund. */
   async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
     const { store, shop, clock } = this.#deps;
     const endMs = clock.monoMs() + maxRunMs;

@@ -70,7 +70,7 @@ WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
          AND unixepoch('subsec') * 1000)
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
--- A sink that takes no results, while some wait for it, or no alerts. What does not end by itself is shown at once.
+-- A sink that takes no results, while some wait for it, or no alerts. It is shown at once if its trouble does not end by itself.
 SELECT 'pause', 'sink_paused' AS reason, 'sink:' || p.sink, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.sink, NULL, 0
 FROM sink_pauses p

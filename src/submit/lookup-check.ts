@@ -14,6 +14,8 @@ import type { WholesalePort } from './wholesale-port.ts';
 
 /** When a lookup is tried again that did not find what was surely bought. */
 const retryMs = 600_000;
+/** The same after a lookup without an answer, or one that was denied. Until one is found, no key is asked for its account. */
+const failedRetryMs = 60_000;
 /** The same for a top-up: if the API does not show top-ups, nobody can correct that in the configuration. */
 const topupRetryMs = 86_400_000;
 const familyOfKind = (kind: LookedUp): Family => (kind === 'esim_topup' ? 'esim' : kind);
@@ -78,7 +80,8 @@ export class LookupCheck {
       const read = await budgetedLookup(deps, { family, reference }, signal);
       if (read === null) return;
       const isMissingTopup = read.answer.kind === 'absent' && kind === 'esim_topup';
-      this.#notBefore.set(kind, now + (isMissingTopup ? topupRetryMs : retryMs));
+      const absentRetryMs = isMissingTopup ? topupRetryMs : retryMs;
+      this.#notBefore.set(kind, now + (read.answer.kind === 'failed' ? failedRetryMs : absentRetryMs));
       if (read.answer.kind === 'found') {
         await this.#prove(kind, path);
         logger.info({ kind }, 'lookups work: an order that was bought was found by its reference');

@@ -2,9 +2,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import type { AttemptDeps } from '../../src/submit/attempt.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
-import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
+import { HandClock } from '../support/hand-clock.ts';
+import { answer, close, fulfilled, line, Outbox } from '../support/outbox.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
 let outbox: Outbox | null = null;
@@ -48,6 +50,33 @@ describe('a lookup that only checks whether lookups work', () => {
     expect(pauses.all).toEqual([]);
     expect(gate.tryTake('spend')).toBe('main');
   });
+});
+
+it.each([
+  ['one that failed is repeated after a minute', 'failed', 60_000],
+  ['one that found nothing is repeated after ten minutes', 'absent', 600_000],
+] as const)('of lookups that only check whether lookups work, %s', async (_what, kind, againMs) => {
+  outbox = await Outbox.open();
+  const { store } = outbox;
+  await outbox.accept([line()]);
+  await store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  const failed = { kind: 'failed', outcome: withoutAnswer('dropped', true, 'the connection ended') } as const;
+  let calls = 0;
+  const lookUp = async () => {
+    calls += 1;
+    if (calls > 1) return { kind: 'found', answer } as const;
+    return kind === 'failed' ? failed : ({ kind } as const);
+  };
+  const usual = attemptDeps(store, { lookUp });
+  const clock = new HandClock();
+  const deps = { ...usual, clock, gate: new BudgetGate(['main'], usual.limits, clock) };
+  const found: boolean[] = [];
+  for (const now of [0, againMs - 1, againMs]) {
+    clock.now = now;
+    await deps.lookups.tryOne(deps, new AbortController().signal);
+    found.push(deps.lookups.hasFound('gift_card_order', deps.wholesale));
+  }
+  expect([calls, found]).toEqual([2, [false, false, true]]);
 });
 
 it('a found top-up proves lookups of both kinds, also when the worker died between the two proofs', async () => {

@@ -12,23 +12,16 @@ export function nearestName(name: string, known: readonly string[]): string | un
 
 /** How many characters must be changed, inserted, removed or swapped with their neighbour. */
 function editDistance(left: string, right: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: right.length + 1 }, (_, index) => index)];
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
   for (let row = 1; row <= left.length; row += 1) {
-    const current = [row];
+    rows.push([row]);
     for (let column = 1; column <= right.length; column += 1) {
-      const same = left[row - 1] === right[column - 1];
-      let cost = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
-      );
-      const swapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-      if (swapped) cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 1);
-      current.push(cost);
+      const changed = at(row - 1, column - 1) + (left[row - 1] === right[column - 1] ? 0 : 1);
+      const isSwapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      const swapped = isSwapped ? at(row - 2, column - 2) + 1 : Infinity;
+      rows[row]?.push(Math.min(at(row - 1, column) + 1, at(row, column - 1) + 1, changed, swapped));
     }
-    beforeLast = last;
-    last = current;
   }
-  return last[right.length] ?? 0;
+  return at(left.length, right.length);
 }

@@ -14,7 +14,7 @@ import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
 import { readBacklog, readCounts, readSources } from './entries-by-source.ts';
-import { readKeptAnswers, readLastAnswer } from './kept-answers.ts';
+import { readKeptAnswers, readLastAnswer } from '../submission/kept-answers.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';

@@ -45,8 +45,9 @@ export class SkuFile {
     ({ version: this.#version, map: this.#map } = readSkuFile(path));
   }
 
-  /** Why the newest version of the file is not in use; null when it is. */
+  /** Why the newest version of the file is not in use; null when it is. Who asks later is told also what no order has met. */
   get problem(): string | null {
+    void this.current();
     return this.#problem;
   }
 

@@ -224,7 +224,9 @@ const entities: Readonly<Record<string, string>> = {
   '\\': '&#92;',
 };
 
-const escaped = (text: string): string => text.replace(/[&<>"\\]/g, (found) => entities[found] ?? found);
+/** Older databases refuse characters of four bytes, for example emoji: the note would be mailed, and not be kept. */
+const escaped = (text: string): string =>
+  text.replace(/[&<>"\\]|[\u{10000}-\u{10ffff}]/gu, (found) => entities[found] ?? `&#${found.codePointAt(0)};`);
 
 function markerOf(kind: string, { orderId }: OrderStatement, facts: readonly unknown[]): string {
   return hash('sha256', JSON.stringify([kind, orderId, facts]), 'hex').slice(0, 16);

@@ -19,9 +19,9 @@ describe('a note to the customer of a WooCommerce order', () => {
     expect(noteOf({ code: 'A', expires_at: '2029-12-31' }).text).toContain('<code>2029-12-31</code>');
   });
 
-  it('has no backslash, which WordPress would remove, and each other character as it is', () => {
-    const { text } = noteOf({ code: String.raw`A\B--"C"<D>&E` });
-    expect(text).toContain('Code: <code>A&#92;B--&quot;C&quot;&lt;D&gt;&amp;E</code>');
+  it('has no character that WordPress would remove or an old database refuse, and each other as it is', () => {
+    const { text } = noteOf({ code: String.raw`A\B--"C"<D>&E🎮ü漢` });
+    expect(text).toContain('Code: <code>A&#92;B--&quot;C&quot;&lt;D&gt;&amp;E&#127918;ü漢</code>');
     expect(text).not.toContain('\\');
   });
 

@@ -16,8 +16,9 @@ interface Mail {
   readonly text: string;
 }
 
-/** A longer note is mailed and not kept. */
+/** A longer note is mailed and not kept; one with a character of four bytes, too, where the tables of the shop are old. */
 const mostNoteBytes = 65_535;
+const fourBytes = /[\u{10000}-\u{10ffff}]/u;
 
 /** As the shop's controllers refuse calls of an order that is not there. */
 const absent = (method: string, part: string | undefined): Reply => {
@@ -90,7 +91,7 @@ export class WooCommerceOrders {
     // WordPress removes backslashes when it stores a note. The mail has it as it came.
     const stored = String(note).replaceAll(/\\(.?)/gs, '$1');
     const added = { id: this.#nextId(), note: stored, customer_note: isForCustomer === true };
-    const isKept = Buffer.byteLength(stored) <= mostNoteBytes;
+    const isKept = Buffer.byteLength(stored) <= mostNoteBytes && !fourBytes.test(stored);
     if (isKept) this.notes.set(orderId, [...this.notesOf(orderId), added]);
     if (added.customer_note) this.#mail({ orderId, kind: 'note', text: String(note) });
     if (!isKept) return error(500, 'woocommerce_api_cannot_create_order_note');

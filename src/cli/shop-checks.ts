@@ -23,11 +23,11 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
     const may = `the key may ${mayWrite ? 'read and write' : 'only read'}`;
     if (shop.writeBack !== null && !mayWrite)
       return warn(`${may}, and write_back is configured`, 'give the key the permission Read/Write');
+    if (shop.writeBack?.deliverCodes === 'note' && !(await api.checks.mailsNotes(signal)))
+      return warn(`${may}; its mail "Customer note" is off: nobody gets a code`, 'switch it on in the shop');
     const path = `/webhooks/${shop.platform}/${shop.shop}`;
     const webhooks = await api.checks.webhooksTo(path, signal);
-    const statuses = webhooks
-      .map(({ id, status, url }) => `${id} (${status}${isPublic(url) ? '' : needsFilter})`)
-      .join(', ');
+    const statuses = webhooks.map(({ id, status, url }) => `${id} (${status}${needOf(url)})`).join(', ');
     if (webhooks.length === 0) return pass(`${may}; no webhook ends with ${path}: orders come by read-back alone`);
     if (webhooks.every(({ status }) => status === 'active')) return pass(`${may}; webhooks: ${statuses}`);
     return warn(`${may}; webhooks: ${statuses}`, 'switch them on in the shop');
@@ -36,11 +36,10 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
   }
 }
 
-const needsFilter = ', to a private address or port: WordPress needs deploy/woocommerce/order-sync-webhooks.php';
-
-/** Whether WordPress posts to an address without a filter that allows it. */
-function isPublic(address: string): boolean {
+/** What WordPress needs before it posts to an address; empty: nothing. */
+function needOf(address: string): string {
   const { hostname = '', port = '' } = URL.parse(address) ?? {};
   const isPrivate = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(hostname);
-  return !isPrivate && ['', '80', '443', '8080'].includes(port);
+  if (!isPrivate && ['', '80', '443', '8080'].includes(port)) return '';
+  return ', to a private address or port: WordPress needs deploy/woocommerce/order-sync-webhooks.php';
 }

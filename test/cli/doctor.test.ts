@@ -228,6 +228,12 @@ describe('order-sync doctor', () => {
     }
     Object.assign(stub.webhooks[0] ?? {}, { status: 'disabled' });
     expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
+    stub.mailsNotes = false;
+    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
+    place.configure((config) => void (config.intake.webhook.woocommerce[0].write_back = { deliver_codes: 'note' }));
+    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('"Customer note" is off') });
+    stub.mailsNotes = true;
+    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
     stub.permission = 'read';
     expect(await found()).toMatchObject({ status: 'warn', next: expect.stringContaining('Read/Write') });
     expect(stub.webhooks[0]?.status).toBe('disabled');

@@ -26,6 +26,8 @@ export interface ShopChecks {
   refundCounts(orderIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
   /** Whether the key may write. Changes nothing. */
   mayWrite(signal: AbortSignal): Promise<boolean>;
+  /** Whether the shop mails notes to customers, as far as it says so. */
+  mailsNotes(signal: AbortSignal): Promise<boolean>;
 }
 
 export interface ReadOrder {

@@ -95,6 +95,13 @@ export class WooCommerceApi implements ShopApi {
     return new Map(items.filter(isObject).map(({ id, refunds }) => [String(id), listOf(refunds)?.length ?? 0]));
   }
 
+  async mailsNotes(signal: AbortSignal): Promise<boolean> {
+    const call = this.#call('GET', `${basePath}/settings/email_customer_note/enabled`, { signal });
+    // A key that may not read settings, or a shop without them: nothing is proven.
+    const value = await orElse(null, ['unauthorized', 'refused'], call);
+    return !(isObject(value) && value['value'] === 'no');
+  }
+
   async mayWrite(signal: AbortSignal): Promise<boolean> {
     const call = this.#call('PUT', `${ordersPath}/0`, { body: '{}', signal }).then(() => true);
     // There is no order 0, so a key that may write is told that.

@@ -124,7 +124,8 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
  * - a shop that keeps orders as posts (`keepsPosts`; 7.0.0 and 8.1.1 here) leaves `date_modified` as it is when only lines, fields
  *   or refunds change: a quantity is raised, a line is added, the total is calculated anew, a part is refunded;
  * - elsewhere a refund moves `date_modified` when it is made, and nowhere when it is deleted (tests write both);
- * - a note of more than 65,535 bytes is mailed, not kept, and answered 500 (`WooCommerceOrders`);
+ * - a note of more than 65,535 bytes, or in old tables with a character of four bytes, is mailed, not kept, and answered 500
+ *   (`WooCommerceOrders`);
  * - without permalinks every path is redirected to itself with a slash, by `x-redirect-by: WordPress` (tests answer so).
  */
 export class StubWooCommerce extends StubShop {
@@ -140,6 +141,8 @@ export class StubWooCommerce extends StubShop {
   readonly webhooks: { id: number; topic: string; status: string; delivery_url: string }[] = [];
   /** The permission of the key for all but orders. */
   permission: 'read' | 'read_write' = 'read_write';
+  /** Whether it mails notes to customers. */
+  mailsNotes = true;
   readonly #keys = new WooCommerceKeys(woo);
 
   /** People of the shop change its lines, and the shop calculates the total anew. */
@@ -163,6 +166,8 @@ export class StubWooCommerce extends StubShop {
     if (url.pathname === '/wp-json/wc/v3/webhooks') return this.#list(call, response, this.webhooks);
     const webhook = this.webhooks.find(({ id }) => url.pathname === `/wp-json/wc/v3/webhooks/${id}`);
     if (webhook !== undefined) return void send(response, 200, Object.assign(webhook, JSON.parse(call.body)));
+    if (url.pathname === '/wp-json/wc/v3/settings/email_customer_note/enabled')
+      return void send(response, 200, { id: 'enabled', type: 'checkbox', value: this.mailsNotes ? 'yes' : 'no' });
     const [, refundsOf] = /^\/wp-json\/wc\/v3\/orders\/(\d+)\/refunds$/.exec(url.pathname) ?? [];
     if (refundsOf !== undefined) {
       // It lists by the parent, whatever that is: an unknown order has no refunds.

@@ -54,8 +54,13 @@ describe.skipIf(folder === undefined)(`the way to a real WooCommerce${whySkipped
     expect(await both.ask('/healthz')).not.toContain('has switched off its webhook');
   });
 
-  it('says how orders come where WordPress refuses the address of the worker', async () => {
+  it('says that no customer gets a mail, and how orders come where WordPress refuses the address', async () => {
     await both.setWebhooks('active');
+    expect(await both.doctor()).toMatchObject({ status: 'pass' });
+    const mail = '/settings/email_customer_note/enabled';
+    await both.shop.call('PUT', mail, { value: 'no' });
+    expect(await both.doctor()).toMatchObject({ status: 'warn', message: expect.stringContaining('"Customer note"') });
+    await both.shop.call('PUT', mail, { value: 'yes' });
     expect(await both.doctor()).toMatchObject({ status: 'pass' });
     for (const id of both.webhookIds) await both.shop.call('DELETE', `/webhooks/${id}?force=true`);
     expect(await both.doctor()).toMatchObject({ message: expect.stringContaining('read-back') });

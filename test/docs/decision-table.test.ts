@@ -84,7 +84,7 @@ Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vite
 | review | a person decides |
 
 "Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one lookup
-comes first, 5 s later (for a cancel: of its eSIM's order). An order that it finds is this one; an absence confirms the refusal.
+comes first, 5 s later (for a cancel: of its eSIM's order). An order that it finds is this one; an absence confirms a purchase's refusal.
 
 Other goods without another reference: a lookup must show the goods as ordered, else review.
 
@@ -122,7 +122,7 @@ lookup, or one that a cache answered, does not count). A find starts the count a
 | unknown, with an answer about another order | looked up again | review |
 | unknown, after \`not_after\` | looked up again | \`expired\` |
 | accepted (\`placed\`) | looked up again | review |
-| an unknown cancel: the order of its eSIM | looked up again | review |
+| a cancel: the order of its eSIM | looked up again | review |
 | after a loss: its first replacement | looked up again | its own reference is sent or looked up; or review |
 | after a loss: a \`split\` order that was rejected, waits or is overdue | looked up again | review: parts of it may be bought |
 | after a loss, a cancel: the order of its eSIM | the cancel is sent | |

@@ -197,6 +197,10 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
+  // A refused cancel is confirmed by the order of its eSIM, which a key of another account does not find.
+  const origin = world.api.ledger.find(esim?.orderReference ?? '');
+  const asked = seen.authorization === world.plan.account.foreign ? 'other' : 'own';
+  if (seen.refused && origin !== undefined && origin.account !== asked) return;
   if (
     looksUpFirst(world) &&
     (seen.refused ||

@@ -96,5 +96,8 @@ export function confirming(entry: EntryFacts, row: OutcomeRow): EntryFacts {
 
 /** What becomes of a refused entry that a lookup does not find. */
 export function refused(entry: EntryFacts, row: OutcomeRow): Settlement {
-  return decideLookup(confirming(entry, row), { kind: 'absent' }, policy, now, noJitter);
+  const { iccid } = entry;
+  const active = { kind: 'found', answer: answer({ units: [{ iccid: iccid ?? '', status: 'active' }] }) } as const;
+  const lookup = entry.operation === 'esim_cancel' ? active : ({ kind: 'absent' } as const);
+  return decideLookup(confirming(entry, row), lookup, policy, now, noJitter);
 }

@@ -104,13 +104,8 @@ function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAns
   // The settlement delay is the one of the acceptance, from which the deadline for the units is counted.
   const placed = { ...settled, settlementDelayEndMs: facts.settlementDelayEndMs, settlementDelayMs: null };
   if (isAcceptedTooLongAgo(input)) {
-    return {
-      ...placed,
-      state: 'needs_review',
-      reviewReason: ['accepted, but its units did not come before the deadline', unreadText(answer) ?? []]
-        .flat()
-        .join('; '),
-    };
+    const reasons = ['accepted, but its units did not come before the deadline', unreadText(answer) ?? []];
+    return { ...placed, state: 'needs_review', reviewReason: reasons.flat().join('; ') };
   }
   return { ...placed, tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
 }
@@ -151,8 +146,8 @@ const isConfirming = ({ outcomeUnknown, buffered }: EntryFacts): boolean => !out
 function settleNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
   if (facts.state === 'placed') return acceptedNotFound(input);
-  if (isConfirming(facts)) return believeRefusal(input);
   if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
+  if (isConfirming(facts)) return believeRefusal(input);
   if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownNotFound(input);
   const recovering = absentAfterLoss(input);
   if (recovering !== null) return recovering;

@@ -76,7 +76,8 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
 
 /**
  * Looks the entry up before its refusal counts: the refusal may answer the second copy of a call whose first copy was
- * processed. One lookup that finds nothing confirms it. Until then the outcome does not count as unknown.
+ * processed. One lookup that finds nothing confirms it; the order of a cancelled eSIM exists, so only repeated ones say something.
+ * Until then the outcome does not count as unknown.
  */
 function confirm(input: DecisionInput, outcome: Outcome): Settlement {
   const { facts, policy } = input;
@@ -85,7 +86,7 @@ function confirm(input: DecisionInput, outcome: Outcome): Settlement {
     state: 'unknown',
     nextStep: 'lookup',
     tries: triesOf(facts, outcome.row),
-    absences: policy.absenceTries - 1,
+    absences: facts.operation === 'esim_cancel' ? 0 : policy.absenceTries - 1,
     // A lookup may not show at once what was just sold.
     dueAtMs: nextTryAtMs(input, 'standard', 0),
     error: errorOf(outcome, true),

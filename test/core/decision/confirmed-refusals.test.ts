@@ -86,5 +86,18 @@ describe('a refusal that the state of the account or of the product can explain'
     expect(shows('cancelled').state).toBe('fulfilled');
     expect(shows('active')).toMatchObject({ state: 'waiting', tries: 1, error: { buffered: false } });
     expect(refused(cancel, 'not_cancellable')).toMatchObject({ state: 'waiting', tries: 1 });
+    // That order exists: a lookup that does not find it, for example with a key of another account, says nothing of the cancel.
+    const absent = (absences: number): Settlement =>
+      decideLookup({ ...entry, absences }, { kind: 'absent' }, policy, now, noJitter);
+    expect(absent(entry.absences)).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      absences: 1,
+      tries: entry.tries,
+    });
+    expect(absent(2)).toMatchObject({
+      state: 'needs_review',
+      reviewReason: expect.stringContaining('may have worked'),
+    });
   });
 });

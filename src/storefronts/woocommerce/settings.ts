@@ -61,15 +61,13 @@ export const wooCommerceSettings = {
   resolve({ rest: given, write_back: keys, ...shop }: z.infer<typeof section>, secretAt: SecretAt, scale: number) {
     const consumerKey = secretAt('rest.consumer_key') ?? '';
     const consumerSecret = secretAt('rest.consumer_secret') ?? '';
+    const ofShop = { ca: secretAt('rest.ca'), consumerKey, consumerSecret };
     return {
       platform: 'woocommerce' as const,
       ...resolveShop(shop, secretAt),
       paidStatuses: shop.paid_statuses,
       writeBack: keys === undefined ? null : camelKeys(keys),
-      rest:
-        given === undefined
-          ? null
-          : { ...resolveRest(given, scale), ca: secretAt('rest.ca'), consumerKey, consumerSecret },
+      rest: given === undefined ? null : { ...resolveRest(given, scale), ...ofShop },
     };
   },
 };

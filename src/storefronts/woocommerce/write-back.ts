@@ -119,11 +119,8 @@ export class OrderWriter {
     if (isBegun()) {
       const waitMs = this.#posts.settleInMs(note.markers, this.#lostAfterMs);
       const problem = 'an earlier try may have posted a note that the order does not show yet';
-      throw new WriteBackError(
-        'settles',
-        problem,
-        Math.min(waitMs, Math.max(waitMs, this.#lostAfterMs) / looksUntilLost),
-      );
+      const lookInMs = Math.min(waitMs, Math.max(waitMs, this.#lostAfterMs) / looksUntilLost);
+      throw new WriteBackError('settles', problem, lookInMs);
     }
     const once = { latestStartMono: clock.monoMs() + this.#deadlineMs, begins: () => this.#posts.set(note, 'begun') };
     try {

@@ -49,7 +49,7 @@ export class CallWatch {
   }
 
   /** Also a question that never left counts. */
-  onEnd({ call, spends }: WireCall, end: CallEnd, subject: string): void {
+  onEnd({ call, spends, leftAtMs }: WireCall, end: CallEnd, subject: string): void {
     if (!spends && isProbe(call.path)) return this.#probed();
     const product = spends ? productOf(call) : null;
     const text = end.kind === 'answer' ? Buffer.from(end.body).toString('utf8') : '';
@@ -58,7 +58,7 @@ export class CallWatch {
       for (const shown of this.#mismatched.keys()) if (text.includes(`"${shown}"`)) this.#mismatched.delete(shown);
     if (product !== null && text.includes(`"not-${product}"`))
       this.#mismatched.set(product, { atMs: this.#nowMs(), recorded: false });
-    const kind = answeredBy(end, text);
+    const kind = isCached(end, leftAtMs) ? 'unclear' : answeredBy(end, text);
     if (kind === 'api') {
       this.#unanswered.clear();
       this.#hasFailedAgain = false;
@@ -113,6 +113,12 @@ export function isProbe(path: string): boolean {
 }
 
 const nobody: ReadonlySet<string> = new Set(['unreachable', 'proxy_refused', 'dropped', 'headers_timeout', 'deadline']);
+
+/** Whether a cache answered, by its header or by the time of the answer: that says nothing about the API. */
+function isCached({ headers }: CallEnd, leftAtMs: number): boolean {
+  const { age, date = '', 'x-cache': cache } = headers;
+  return age !== undefined || cache !== undefined || leftAtMs - Date.parse(date) > 5000;
+}
 
 /** Who answered: the API, something before it, or nobody. The worker's own failures say nothing. */
 function answeredBy(end: CallEnd, text: string): 'api' | 'nobody' | 'unclear' {

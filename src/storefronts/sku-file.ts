@@ -45,7 +45,10 @@ export class SkuFile {
     ({ version: this.#version, map: this.#map } = readSkuFile(path));
   }
 
-  /** Why the newest version of the file is not in use; null when it is. Who asks later is told also what no order has met. */
+  /**
+   * Why the newest version of the file is not in use; null when it is. It also looks at the file, for whoever asks next: a
+   * mistake is told before an order needs the map.
+   */
   get problem(): string | null {
     void this.current();
     return this.#problem;

@@ -6,9 +6,9 @@ import { allowedActions, commandOf, type EntryActionName } from '../../core/entr
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { AttemptDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import type { KeptAnswer } from '../../store/submission/kept-answers.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
+import type { KeptAnswer } from '../../store/submission/kept-answers.ts';
 import {
   addAnswerOptions,
   configFrom,

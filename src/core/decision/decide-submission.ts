@@ -76,8 +76,8 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
 
 /**
  * Looks the entry up before its refusal counts: the refusal may answer the second copy of a call whose first copy was
- * processed. One lookup that finds nothing confirms it; the order of a cancelled eSIM exists, so only repeated ones say something.
- * Until then the outcome does not count as unknown.
+ * processed. One lookup that finds nothing confirms it, but not for a cancel: the order of its eSIM exists, so if several
+ * lookups do not find it, a person decides. Until then the outcome does not count as unknown.
  */
 function confirm(input: DecisionInput, outcome: Outcome): Settlement {
   const { facts, policy } = input;

@@ -96,7 +96,8 @@ export class ProvenProducts implements ProductRecord {
       return;
     }
     // A lookup that fails says nothing about what orders of the product do.
-    const isFailed = purpose === 'submit' && decisionTable[row].clean.verdict === 'unknown';
+    const { verdict } = decisionTable[row].clean;
+    const isFailed = purpose === 'submit' && (verdict === 'unknown' || verdict === 'resolve');
     if (isFailed) this.#fail(product);
     // The next trial goes to another product.
     else if (purpose === 'submit' && this.isSound(product))

@@ -25,6 +25,14 @@ const windowMs = 60_000;
 const rememberedMs = 600_000;
 /** So many probes of the account cannot tell before an order is the question. */
 const probesBeforeTrial = 3;
+/** Answers which say that the call was not processed, whatever was known before it. */
+const notProcessed: ReadonlySet<string> = new Set([
+  'invalid_key',
+  'account_not_allowed',
+  'ip_not_allowed',
+  'rate_limited',
+  'api_disabled',
+]);
 /** After so many calls of unknown outcome the absence is proven before the reference is sent again. */
 const callsBeforeProof = 3;
 
@@ -87,7 +95,8 @@ export class EvidenceWatch {
   /** A call has ended, and is on disk. */
   closed(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
     const { attemptId, entryId, outcome, settlement } = close;
-    if (purpose === 'submit' && outcome.sent && settlement.state === 'unknown' && settlement.outcomeUnknown)
+    const isUnclear = outcome.sent && !notProcessed.has(outcome.row);
+    if (purpose === 'submit' && isUnclear && settlement.state === 'unknown' && settlement.outcomeUnknown)
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
     this.#recordAccepted(close, purpose, database);
     if (outcome.row === 'rate_limited') this.#checkKey(close, database);
@@ -102,7 +111,9 @@ export class EvidenceWatch {
   }
 
   #recordAccepted(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
-    if (purpose !== 'submit' || close.outcome.row !== 'accepted') return;
+    // What was accepted and cannot be delivered proves nothing.
+    const isAccepted = close.outcome.row === 'accepted' && close.settlement.state !== 'needs_review';
+    if (purpose !== 'submit' || !isAccepted) return;
     const found = database
       .prepare<[number], { family: string; run: number }>(
         `SELECT CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END AS family,

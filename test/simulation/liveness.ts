@@ -287,13 +287,25 @@ export class Liveness {
    * How long unknown outcomes of the products in trouble can fill the limit for all, in ms, until lookups have proven them
    * absent and their products are paused; without lookups, for as long as they are in trouble.
    */
-  #clearingMs(isSound: boolean, api: ApiLedger): number {
+  #clearingMs({ sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number {
     const { readings, settings, troubles } = this.#plan;
     const areCleared = readings.lookup && settings.lookup && troubles.lookups.length === 0;
     if (!this.#canFillLimit(isSound, this.#isUnsettled) && (areCleared || !this.#canFillRest(api))) return 0;
     if (!areCleared) return Number.POSITIVE_INFINITY;
     const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
-    return 1_500_000 + sick.length * 300_000;
+    return Math.max(0, this.#firstFoundMs(api) - sinceMs) + 1_500_000 + sick.length * 300_000;
+  }
+
+  /** Until an order of its family was bought, no lookup can find one, and so none proves that another is absent. */
+  #firstFoundMs({ orders }: ApiLedger): number {
+    const inTrouble = [...this.#plan.troubles.products].filter(([name]) => this.#isUnsettled(name));
+    return Math.max(
+      0,
+      ...inTrouble.map(([name, { untilMs }]) => {
+        const isOfFamily = ({ family }: { family: Family }): boolean => (family === 'esim') === name.includes('plan');
+        return Math.min(untilMs, ...orders.filter(isOfFamily).map((it) => it.atMs));
+      }),
+    );
   }
 
   /** How long the calls of a line that is in trouble can occupy a place for a call, in ms. */
@@ -364,7 +376,7 @@ export class Liveness {
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
       const isSound = this.#isSound(awaited, boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY, api);
       const trialMs = this.#familyTrialMs(awaited, isSound, api);
-      const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(isSound, api) + slackMs;
+      const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(awaited, isSound, api) + slackMs;
       const ownDisturbances = [...this.#unconfirmed(isSound), ...this.#manyDear(awaited, isSound, api)];
       const untilMs = deadlineMs(startMs, neededMs, [...disturbances, ...ownDisturbances]);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
@@ -377,10 +389,17 @@ export class Liveness {
     }
   }
 
-  /** Whether the worker knows, from when the line comes until it is bought, that its product was bought before. */
+  /**
+   * Whether the worker knows, from when the line comes until it is bought, that its product was bought before, and not only
+   * before an outage in which its orders failed, too.
+   */
   #isSound({ line, reference, sinceMs }: Awaited, firstMs: number, api: ApiLedger): boolean {
     if (firstMs + knownAfterMs >= sinceMs) return false;
     const untilMs = api.find(reference)?.atMs ?? this.#nowMs();
+    const before = api.orders.filter(({ product, atMs }) => product === productName(line) && atMs <= sinceMs);
+    const lastMs = Math.max(...before.map((it) => it.atMs));
+    const { outages } = this.#plan.troubles;
+    if (outages.some((it) => it.kind !== 'refused' && lastMs < it.untilMs && it.fromMs < untilMs)) return false;
     const fulfilledMs = this.#fulfilledAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY;
     return !this.#startsMs.some((atMs) => firstMs < atMs && atMs <= untilMs && atMs <= fulfilledMs);
   }

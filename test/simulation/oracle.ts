@@ -197,10 +197,13 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
-  // A refused cancel is confirmed by the order of its eSIM, which a key of another account does not find.
+  // A refused cancel is confirmed by the order of its eSIM. A key of another account does not find it, and lookups that lag
+  // or lie may not find it three times.
+  const { account, falseNotFoundShare, readings } = world.plan;
   const origin = world.api.ledger.find(esim?.orderReference ?? '');
-  const asked = seen.authorization === world.plan.account.foreign ? 'other' : 'own';
-  if (seen.refused && origin !== undefined && origin.account !== asked) return;
+  const asked = seen.authorization === account.foreign ? 'other' : 'own';
+  const mayBeUnseen = origin?.account !== asked || falseNotFoundShare > 0 || readings.lookupLagMs > 0;
+  if (seen.refused && origin !== undefined && mayBeUnseen) return;
   if (
     looksUpFirst(world) &&
     (seen.refused ||

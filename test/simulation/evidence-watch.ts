@@ -196,6 +196,7 @@ export class EvidenceWatch {
       if (this.#proven.has(lookedUpAs(entry.operation))) this.#trusted.add(attemptId);
       return;
     }
+    if (!entry.outcomeUnknown) this.#checkSenders(attempt, database);
     const wasAbsent = this.#absent.delete(entry.id);
     if (!wasAbsent || !entry.outcomeUnknown || entry.operation === 'esim_cancel' || entry.recoveryStage !== 'none')
       return;
@@ -203,6 +204,24 @@ export class EvidenceWatch {
       this.#violate(
         'I39',
         `${entry.reference} is sent again with an unknown outcome, although a lookup proves it absent`,
+      );
+  }
+
+  /** What a key of another account sent is looked up with that key, before something new is sent with the next one. */
+  #checkSenders({ attemptId, openedAtMs }: OpenAttempt, database: Database): void {
+    const left = database
+      .prepare<[number, number], { reference: string; scope: string }>(
+        `SELECT e.reference, p.scope FROM pauses p JOIN attempts a ON 'key:' || a.key_name = p.scope
+           JOIN entries e ON e.id = a.entry_id
+         WHERE p.reason = 'key_of_other_account' AND e.state = 'unknown' AND e.next_step = 'send' AND e.iccid IS NULL
+           AND e.due_at_ms <= ? AND a.key_name <> (SELECT key_name FROM attempts WHERE id = ?)
+           AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit') LIMIT 1`,
+      )
+      .get(openedAtMs, attemptId);
+    if (left !== undefined)
+      this.#violate(
+        'I7',
+        `${left.reference} waits for ${left.scope}, which is of another account, and is not looked up`,
       );
   }
 

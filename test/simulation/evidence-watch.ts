@@ -36,6 +36,9 @@ const notProcessed: ReadonlySet<string> = new Set([
 /** After so many calls of unknown outcome the absence is proven before the reference is sent again. */
 const callsBeforeProof = 3;
 
+/** So many new orders may be sent before a lookup that is due. */
+const sendsBefore = 20;
+
 interface WatchedPause {
   readonly scope: string;
   readonly reason: string;
@@ -69,6 +72,8 @@ export class EvidenceWatch {
   readonly #rateLimited = new Map<string, { firstMono: number; lastMono: number }>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
+  /** How many orders were sent while a lookup with a key of another account was due, by its reference. */
+  readonly #sentBefore = new Map<string, number>();
 
   constructor(options: {
     violate: (invariant: Invariant, sentence: string) => void;
@@ -86,6 +91,7 @@ export class EvidenceWatch {
     this.#absent.clear();
     this.#unclear.clear();
     this.#rateLimited.clear();
+    this.#sentBefore.clear();
   }
 
   proved(kind: LookedUp): void {
@@ -207,22 +213,23 @@ export class EvidenceWatch {
       );
   }
 
-  /** What a key of another account sent is looked up with that key, before something new is sent with the next one. */
+  /** What a key of another account sent is looked up with that key, before many new orders are sent with the next one. */
   #checkSenders({ attemptId, openedAtMs }: OpenAttempt, database: Database): void {
     const left = database
-      .prepare<[number, number], { reference: string; scope: string }>(
-        `SELECT e.reference, p.scope FROM pauses p JOIN attempts a ON 'key:' || a.key_name = p.scope
+      .prepare<[number, number], { reference: string; scope: string; step: string }>(
+        `SELECT e.reference, p.scope, e.next_step AS step FROM pauses p JOIN attempts a ON 'key:' || a.key_name = p.scope
            JOIN entries e ON e.id = a.entry_id
-         WHERE p.reason = 'key_of_other_account' AND e.state = 'unknown' AND e.next_step = 'send' AND e.iccid IS NULL
-           AND e.due_at_ms <= ? AND a.key_name <> (SELECT key_name FROM attempts WHERE id = ?)
-           AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit') LIMIT 1`,
+         WHERE p.reason = 'key_of_other_account' AND e.state = 'unknown' AND e.iccid IS NULL AND e.due_at_ms <= ?
+           AND a.key_name <> (SELECT key_name FROM attempts WHERE id = ?)
+           AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')`,
       )
-      .get(openedAtMs, attemptId);
-    if (left !== undefined)
-      this.#violate(
-        'I7',
-        `${left.reference} waits for ${left.scope}, which is of another account, and is not looked up`,
-      );
+      .all(openedAtMs, attemptId);
+    const waited = left.map(({ reference }) => [reference, (this.#sentBefore.get(reference) ?? 0) + 1] as const);
+    this.#sentBefore.clear();
+    for (const [reference, sends] of waited) this.#sentBefore.set(reference, sends);
+    const late = left.find(({ reference, step }) => step === 'send' || this.#sentBefore.get(reference) === sendsBefore);
+    if (late !== undefined)
+      this.#violate('I7', `${late.reference} is not looked up with ${late.scope}, which is of another account`);
   }
 
   #checkTrial({ trialOf, entry, openedAtMs, purpose }: OpenAttempt, database: Database): void {

@@ -213,7 +213,7 @@ export class EvidenceWatch {
       );
   }
 
-  /** What a key of another account sent is looked up with that key, before many new orders are sent with the next one. */
+  /** An order that a key of another account sent is looked up next, with that key, before many new orders are sent. */
   #checkSenders({ attemptId, openedAtMs }: OpenAttempt, database: Database): void {
     const left = database
       .prepare<[number, number], { reference: string; scope: string; step: string }>(

@@ -6,6 +6,7 @@ import type { ApiLedger } from './api-ledger.ts';
 import type { ClockJumps } from './clock-jumps.ts';
 import type { Product, Span } from './sim-account.ts';
 import type { RunPlan } from './run-plan.ts';
+import type { Outage } from './troubles.ts';
 import type { WireWatch } from './wire-watch.ts';
 
 /**
@@ -374,7 +375,7 @@ export class Liveness {
       // The worker may have died before the call left: it cannot know.
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
-      const isSound = this.#isSound(awaited, boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY, api);
+      const isSound = this.#isSound(awaited, boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY, api, wire);
       const trialMs = this.#familyTrialMs(awaited, isSound, api);
       const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(awaited, isSound, api) + slackMs;
       const ownDisturbances = [...this.#unconfirmed(isSound), ...this.#manyDear(awaited, isSound, api)];
@@ -390,16 +391,21 @@ export class Liveness {
   }
 
   /**
-   * Whether the worker knows, from when the line comes until it is bought, that its product was bought before, and not only
-   * before an outage in which its orders failed, too.
+   * Whether the worker knows, from when the line comes until it is bought, that its product was bought before, and that no
+   * order of it failed in an outage since.
    */
-  #isSound({ line, reference, sinceMs }: Awaited, firstMs: number, api: ApiLedger): boolean {
+  #isSound({ line, reference, sinceMs }: Awaited, firstMs: number, api: ApiLedger, wire: WireWatch): boolean {
     if (firstMs + knownAfterMs >= sinceMs) return false;
     const untilMs = api.find(reference)?.atMs ?? this.#nowMs();
     const before = api.orders.filter(({ product, atMs }) => product === productName(line) && atMs <= sinceMs);
     const lastMs = Math.max(...before.map((it) => it.atMs));
-    const { outages } = this.#plan.troubles;
-    if (outages.some((it) => it.kind !== 'refused' && lastMs < it.untilMs && it.fromMs < untilMs)) return false;
+    const sent = [...wire.seen.values()].filter(({ body }) => body?.includes(`"${productName(line)}"`));
+    const hasFailedIn = ({ kind, ...outage }: Outage): boolean =>
+      kind !== 'refused' &&
+      lastMs < outage.untilMs &&
+      outage.fromMs < untilMs &&
+      sent.some((it) => (it.leftAtMs ?? Infinity) < outage.untilMs && (it.lastLeftAtMs ?? -Infinity) >= outage.fromMs);
+    if (this.#plan.troubles.outages.some(hasFailedIn)) return false;
     const fulfilledMs = this.#fulfilledAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY;
     return !this.#startsMs.some((atMs) => firstMs < atMs && atMs <= untilMs && atMs <= fulfilledMs);
   }

@@ -67,6 +67,8 @@ export class WireWatch implements WireObserver {
   readonly #live = new Map<string, WireCall>();
   /** When each reference was last looked up. */
   readonly #looked = new Map<string, number>();
+  /** How often in a row lookups of a reference ended with "not found", by now and at most. */
+  readonly #absences = new Map<string, { row: number; most: number }>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
@@ -196,6 +198,9 @@ export class WireWatch implements WireObserver {
     const [, family, key] = /^(\/esim)?\/orders\/(.+)$/.exec(path) ?? [];
     if (key === undefined) return;
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
+    const absences = this.#absences.get(decodeURIComponent(key)) ?? { row: 0, most: 0 };
+    const row = codeIn(end) === 'not_found' ? absences.row + 1 : isOrder(end) ? 0 : absences.row;
+    this.#absences.set(decodeURIComponent(key), { row, most: Math.max(row, absences.most) });
     const seen = this.seen.get(decodeURIComponent(key));
     if (seen !== undefined)
       Object.assign(seen, { lastMs: this.#nowMs(), undecidable: seen.undecidable || isAboutOtherOrder(end) });
@@ -212,6 +217,11 @@ export class WireWatch implements WireObserver {
   /** When the worker last got an answer about any of these references, also about one that was never sent. */
   lastSeenMs(references: Iterable<string>): number {
     return Math.max(0, ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0));
+  }
+
+  /** How often in a row lookups of this reference ended with "not found", at most. */
+  mostAbsences(reference: string): number {
+    return this.#absences.get(reference)?.most ?? 0;
   }
 
   /** When the API last denied this key; null: never. */

@@ -18,7 +18,7 @@ export interface ResultEventBody {
 
 /** One event, and what is confirmed about the order after it. */
 export interface ResultEvent {
-  /** The same at each try, also after a restart and in a later version of the result. */
+  /** The same at each try of the same content, also after a restart. */
   readonly id: string;
   readonly body: ResultEventBody;
   /** Kept before the post, or null: if the answer is lost, the endpoint may have it, and what it confirmed before is not the last. */
@@ -82,7 +82,7 @@ export function resultEvents(
     const next = 1 - count;
     const data = { source, order_id: orderId, line };
     const reviews = { ...confirmed.reviews, [key]: next };
-    add('line.needs_review', idOf('line.needs_review', line.line_id, next), data, { reviews });
+    add('line.needs_review', idOf('line.needs_review', line.line_id, next, line), data, { reviews });
   }
   const last = confirmed.settled;
   if (wants.includes('order.settled') && isSettled(document) && !(digest === last?.digest && last.confirmed)) {

@@ -132,6 +132,18 @@ describe('the events of a result', () => {
     expect(first?.id).not.toBe(second?.id);
   });
 
+  it('take a new id when the answer about a review was lost and its line shows something else now', () => {
+    const endpoint = new Endpoint('line.needs_review');
+    const document = result(1, 'needs_review');
+    endpoint.deliver(document, 1, 0);
+    endpoint.deliver(result(2, 'pending'), 2);
+    const error = { code: 'needs_review', message: 'another reason', action: null };
+    endpoint.deliver({ ...document, lines: document.lines.map((line) => ({ ...line, error })) }, 3, 0);
+    const [first, second] = endpoint.told;
+    expect(second?.data).not.toEqual(first?.data);
+    expect(second?.id).not.toBe(first?.id);
+  });
+
   it('are told again under new ids when a person asks for the result again', () => {
     const endpoint = new Endpoint('order.settled', 'line.needs_review');
     endpoint.deliver(result(1, 'fulfilled'), 1);

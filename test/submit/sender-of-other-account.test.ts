@@ -41,7 +41,9 @@ async function sentByOtherAccount(shown: LookupOutcome) {
       return entries(box)[0];
     },
     lookedUp: async () => {
-      const lookup = { step: 'lookup', nowMs: deps.clock.wallMs() + 3_600_000 } as const;
+      // The real monotonic time, as the attempt reads it later: it counts from the start of the machine.
+      const nowMono = deps.clock.monoMs();
+      const lookup = { step: 'lookup', nowMs: deps.clock.wallMs() + 3_600_000, nowMono } as const;
       expect(await submission.openAttempt(box.claim({ ...lookup, ...main }))).toBeNull();
       const attempt = await box.opened({ ...lookup, ...spare });
       const key = takeKey(deps, 'read', [main.keyName]);

@@ -76,7 +76,6 @@ export class SinkPause {
   /** The sink took a result, or said what is wrong with one: it works. */
   async works(isProbe: boolean): Promise<void> {
     this.#failed.clear();
-    this.#probes = 0;
     // A call that began before the receiver asked for time says nothing about that.
     if (isProbe) this.#askedUntilMono = null;
     await this.#end('this sink takes results again');
@@ -84,16 +83,22 @@ export class SinkPause {
 
   /** Nothing waits for the sink any more, so no probe can end its pause: the next result finds out whether it works. */
   async endUnneeded(): Promise<void> {
-    this.#probes = 0;
     await this.#end('nothing waits for this sink any more: it is tried again with the next result');
   }
 
   async #end(message: string): Promise<void> {
+    this.#probes = 0;
     if (this.#sinceMono === null) return;
     const { store, clock, logger, sink } = this.#deps;
-    const lastedMs = Math.round(clock.monoMs() - this.#sinceMono);
+    const sinceMono = this.#sinceMono;
+    const lastedMs = Math.round(clock.monoMs() - sinceMono);
     this.#sinceMono = null;
-    await store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs });
+    const resumed = store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs });
+    // Where it could not be recorded, the sink is still paused for everybody else.
+    await resumed.catch((error: unknown) => {
+      this.#sinceMono ??= sinceMono;
+      throw error;
+    });
     logger.info({ sink, paused_ms: lastedMs }, message);
   }
 

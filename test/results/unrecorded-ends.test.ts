@@ -50,3 +50,27 @@ it('stops the worker at once when an end cannot be recorded, although another de
   resolve();
   await loop.stop();
 });
+
+it('a sink stays paused when its end cannot be recorded, and resumes when it can', async () => {
+  const outbox = await Outbox.open([{ name, sources: null }]);
+  const clock = new MachineClock();
+  onTestFinished(() => outbox.close());
+  const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  let tries = 0;
+  const store = wrappedStore(outbox.store, (step, call) =>
+    step === 'results.resumeSink' ? (...args) => (tries++ === 0 ? Promise.reject(full) : call(...args)) : call,
+  );
+  const nowMs = clock.wallMs();
+  const pause = { sink: name, reason: 'http_500', message: 'the receiver answered 500', nowMs, probeAtMs: nowMs };
+  await outbox.store.results.pauseSink({ ...pause, probes: 3 });
+  await outbox.accept([line()]);
+  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  const sink: Sink = { name, deliver: async () => undefined };
+  const logger = pino({ level: 'silent' });
+  const loop = new DeliveryLoop({ store, clock, random: () => 0.5, logger, sink });
+  loop.start();
+  await clock.passUntil(() => outbox.store.read.sinkPauses().length === 0, 60_000);
+  expect(tries).toBe(2);
+  expect(outbox.store.read.sinkPauses()).toEqual([]);
+  await loop.stop();
+});

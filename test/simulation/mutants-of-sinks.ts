@@ -117,7 +117,10 @@ export const mutantsOfSinks: readonly Mutant[] = [
     name: 'the pause of a sink does not end',
     file: pause,
     changes: [
-      ['    await store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs });\n', ''],
+      [
+        'store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs })',
+        'Promise.resolve()',
+      ],
     ],
   },
   {

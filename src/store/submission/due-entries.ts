@@ -1,4 +1,4 @@
-import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { otherSender } from './account-keys.ts';
@@ -68,25 +68,19 @@ export const selectToSendAgain = statementOf<{ nowMs: number }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
    AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
 );
-const selectHead = {
-  waiting: statementOf<HeadParameters, EntryRow>(headOf('waiting')),
-  pending: statementOf<HeadParameters, EntryRow>(headOf('pending')),
-};
-const selectHeads = {
-  waiting: statementOf<[], LaneHead>(headsOf('waiting')),
-  pending: statementOf<[], LaneHead>(headsOf('pending')),
-};
+const ofStates = <T>(make: (state: QueueState) => T) => ({ waiting: make('waiting'), pending: make('pending') });
+const selectHead = ofStates((state) => statementOf<HeadParameters, EntryRow>(headOf(state)));
+const selectHeads = ofStates((state) => statementOf<[], LaneHead>(headsOf(state)));
 /** The lanes of the calls under way. */
 export const selectSendingLanes = columnOf<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'");
-const lookUpUnknown = statementOf<{ nowMs: number; fingerprint: string | null }, EntryRow>(
-  `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
-   AND ${hasNoOpenCall} AND coalesce(${otherSender}, 0) = 0
-   ORDER BY e.outcome_unknown DESC, e.due_at_ms, e.id LIMIT 1`,
-);
-const lookUpPlaced = statementOf<{ nowMs: number; fingerprint: string | null }, EntryRow>(
-  `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
-   AND coalesce(${otherSender}, 0) = 0 ORDER BY e.due_at_ms, e.id LIMIT 1`,
-);
+const firstToLookUp = (which: string, order = 'e.due_at_ms, e.id') =>
+  statementOf<{ nowMs: number; fingerprint: string | null }, EntryRow>(
+    `SELECT e.* FROM entries e WHERE ${which} AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
+     AND coalesce(${otherSender}, 0) = 0 ORDER BY ${order} LIMIT 1`,
+  );
+const isUnknown = `e.state = 'unknown' AND e.next_step = 'lookup'`;
+const lookUpUnknown = firstToLookUp(isUnknown, 'e.outcome_unknown DESC, e.due_at_ms, e.id');
+const lookUpOldest = [firstToLookUp(isUnknown), firstToLookUp(`e.state = 'placed'`)];
 const findPendingDue = columnOf<{ nowMs: number }, number>(
   `SELECT 1 FROM entries WHERE state = 'pending' AND due_at_ms <= :nowMs LIMIT 1`,
 );
@@ -120,13 +114,6 @@ export const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
    ORDER BY e.rules <> '{}', e.id LIMIT 5`,
 );
 
-/** The entry that is looked up next; null: none is due. */
-export function findToLookUp(database: Sqlite, nowMs: number, fingerprint: string | null): EntryRow | null {
-  return (
-    lookUpUnknown(database).get({ nowMs, fingerprint }) ?? lookUpPlaced(database).get({ nowMs, fingerprint }) ?? null
-  );
-}
-
 const turnsBetweenLast = 10;
 /** So many turns are remembered. Beyond it the turns begin anew, which harms nobody. */
 const mostTurns = 100_000;
@@ -139,6 +126,7 @@ export class DueEntries extends OutboxSteps {
   /** The number of the last turn of each shop and of each queue. */
   readonly #lastTurns = new Map<string, number>();
   #turns = 0;
+  #isTurnOfOldest = false;
   /** The last turn of a lane that comes after the others. */
   #lastTurnOfLast = 0;
   /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
@@ -148,9 +136,8 @@ export class DueEntries extends OutboxSteps {
   toSend(nowMs: number, { latestMs, mayClaim, first, isLast, trialOfBalance }: LaneChoice): EntryRow | null {
     const isLate = this.#turns - this.#lastTurnOfLast < turnsBetweenLast;
     const rank = ({ read }: Queue): number => (isLast?.(read) && isLate ? 1 : -(first?.(read) ?? 0));
-    const queues = this.#inTurn(this.#queues(nowMs).filter(({ read }) => mayClaim(read))).toSorted(
-      (a, b) => rank(a) - rank(b),
-    );
+    const inTurn = this.#inTurn(this.#queues(nowMs).filter(({ read }) => mayClaim(read)));
+    const queues = inTurn.toSorted((a, b) => rank(a) - rank(b));
     const dueIn = ({ state, lane }: Queue): EntryRow | null =>
       selectHead[state](this.database).get({ nowMs, latestMs, lane }) ?? null;
     for (const queue of queues) {
@@ -189,6 +176,17 @@ export class DueEntries extends OutboxSteps {
     if (this.#lastTurns.size >= mostTurns) this.#lastTurns.clear();
     this.#turns += 1;
     this.#lastTurns.set(read.source, this.#turns).set(`${state} ${lane}`, this.#turns);
+  }
+
+  /** The entry that is looked up next: by turns one of unknown outcome, and what is due longest. So none waits for the others. */
+  toLookUp(nowMs: number, fingerprint: string | null): EntryRow | null {
+    const given = { nowMs, fingerprint };
+    const first = this.#isTurnOfOldest ? undefined : lookUpUnknown(this.database).get(given);
+    const oldest = first === undefined ? lookUpOldest : [];
+    const due = oldest.flatMap((select) => select(this.database).get(given) ?? []);
+    const found = first ?? due.toSorted((a, b) => a.due_at_ms - b.due_at_ms)[0];
+    if (found !== undefined) this.#isTurnOfOldest = !this.#isTurnOfOldest;
+    return found ?? null;
   }
 
   nextAt(step: AttemptClaim['step'], nowMs: number): number | null {

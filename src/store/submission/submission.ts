@@ -14,7 +14,7 @@ import { recordAcceptedPath, wasAccepted, type SpendingCall } from './call-paths
 import { collisionOf, markShownTwice, reviewOfCollision, type Collision } from './collisions.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
-import { DueEntries, findToLookUp, selectOldestUnsent, selectOverdue } from './due-entries.ts';
+import { DueEntries, selectOldestUnsent, selectOverdue } from './due-entries.ts';
 import { endOverdue, flagForReview, recoverEntry, settleEntry } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { KeptAnswers, keepAnswer } from './kept-answers.ts';
@@ -94,7 +94,7 @@ export class Submission extends OutboxSteps {
     const isSend = claim.step === 'send';
     const fingerprint = claim.keyValue === undefined ? null : keyFingerprint(outbox.namespace, claim.keyValue);
     const search = { outbox, due: this.#due, claim, paused, fingerprint };
-    const row = isSend ? findNextToSend(search) : findToLookUp(database, nowMs, fingerprint);
+    const row = isSend ? findNextToSend(search) : this.#due.toLookUp(nowMs, fingerprint);
     if (row === null) return null;
     const entry = entryOf(outbox, row);
     const request = isSend ? requestOf(row, entry, claim) : null;

@@ -55,6 +55,21 @@ describe('due entries', () => {
     expect(await outbox.store.submission.nextDueAt('send', 0)).toBe(5000);
   });
 
+  it('are looked up by turns: those of unknown outcome first, and the one that is due longest', async () => {
+    const looksUp = { ...nothing, nextStep: 'lookup' } as const;
+    const units = { ...looksUp, state: 'placed', outcomeUnknown: false, dueAtMs: 2000 } as const;
+    const esim = { operation: 'esim_order', variant: null, plan: 'p' } as const;
+    await outbox.accept([line({ lineId: 'a' }), line({ lineId: 'b' }), line({ lineId: 'units', ...esim })]);
+    for (const _ of 'abc') {
+      const sent = await outbox.opened();
+      const settlement = sent.entry.operation === 'esim_order' ? units : { ...looksUp, dueAtMs: 5000 };
+      await outbox.store.submission.closeAttempt(close(sent, settlement));
+    }
+    const looked = [];
+    for (const _ of 'abc') looked.push((await outbox.opened({ step: 'lookup', nowMs: 9000 })).entry.state);
+    expect(looked).toEqual(['unknown', 'placed', 'unknown']);
+  });
+
   it('of a paused balance are not claimed, while those of another balance are', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
     const pause = { scope: 'balance:USD', reason: 'insufficient_balance', message: '', openedBy: 'worker' };

@@ -11,8 +11,10 @@ import { answer, close, line, nothing, Outbox } from '../support/outbox.ts';
 const main = { keyName: 'main', keyValue: 'value-main' };
 const spare = { keyName: 'spare', keyValue: 'value-spare' };
 
-/** The key `spare` sent an entry, and is known to be of another account since. No lookup has found an order yet. */
-async function sentByOtherAccount(shown: LookupOutcome) {
+const ofOtherAccount = { reason: keyOfOtherAccount, openedBy: 'worker' };
+
+/** The key `spare` sent an entry, and is paused since. No lookup has found an order yet. */
+async function sentByPausedKey(shown: LookupOutcome, paused = ofOtherAccount) {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
   const { submission } = box.store;
@@ -30,8 +32,7 @@ async function sentByOtherAccount(shown: LookupOutcome) {
   const sent = close(await box.opened({ ...spare, nowMs }), { ...nothing, nextStep: 'send', dueAtMs: nowMs });
   await submission.closeAttempt({ ...sent, nowMs });
   await submission.accountKeys.prove(main.keyValue);
-  const pause = { scope: 'key:spare', reason: keyOfOtherAccount, message: '', openedBy: 'worker', probeAtMs: null };
-  await submission.pauses.open({ ...pause, nowMs });
+  await submission.pauses.open({ ...paused, scope: 'key:spare', message: '', probeAtMs: null, nowMs });
   await deps.pauses.refresh();
   return {
     /** What becomes of the entry when `main` sends. */
@@ -55,15 +56,22 @@ async function sentByOtherAccount(shown: LookupOutcome) {
 }
 
 it('an order that a key of another account sent is settled by a lookup with that key', async () => {
-  const sender = await sentByOtherAccount({ kind: 'found', answer });
+  const sender = await sentByPausedKey({ kind: 'found', answer });
   expect(await sender.claimed()).toMatchObject({ state: 'unknown', next_step: 'lookup', review_reason: null });
   expect(await sender.lookedUp()).toMatchObject({ state: 'fulfilled', order_number: answer.orderNumber });
 });
 
 it('a person is asked when that key does not find it three times, because no lookup has found an order yet', async () => {
-  const sender = await sentByOtherAccount({ kind: 'absent' });
+  const sender = await sentByPausedKey({ kind: 'absent' });
   await sender.claimed();
   for (const absences of [1, 2])
     expect(await sender.lookedUp()).toMatchObject({ state: 'unknown', next_step: 'lookup', absences });
   expect(await sender.lookedUp()).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
+});
+
+it('such an order waits while a person has paused that key, and a person is asked when the worker has', async () => {
+  const waiting = await sentByPausedKey({ kind: 'absent' }, { reason: 'a new key comes tomorrow', openedBy: 'anna' });
+  expect(await waiting.claimed()).toMatchObject({ state: 'unknown', next_step: 'send', review_reason: null });
+  const denied = await sentByPausedKey({ kind: 'absent' }, { reason: 'key_revoked', openedBy: 'worker' });
+  expect(await denied.claimed()).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
 });

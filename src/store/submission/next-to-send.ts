@@ -125,6 +125,8 @@ function nextToSendAgain(search: Search): EntryRow | null {
     const sender = isStopped ? readPause(outbox.database, keyScope(row.key_name ?? '')) : null;
     const isSenderAsked = sender?.reason === keyOfOtherAccount;
     const verdict = claim.judgeResend(entryOf(outbox, row), originOf(outbox.database, row), isPaused, isSenderAsked);
+    // It waits for the person who paused it, as all that is paused does.
+    if (verdict.step === 'wait' && (sender?.openedBy ?? 'worker') !== 'worker') continue;
     if (otherSender !== null && (otherSender === 0 || verdict.step === 'wait'))
       flagForReview(outbox, row, senderGone, nowMs);
     else if (verdict.step === 'send' && !isHeldByShop(search, row)) return row;

@@ -115,7 +115,7 @@ export function isProbe(path: string): boolean {
 const nobody: ReadonlySet<string> = new Set(['unreachable', 'proxy_refused', 'dropped', 'headers_timeout', 'deadline']);
 
 /** Whether a cache answered, by its header or by the time of the answer: that says nothing about the API. */
-function isCached({ headers }: CallEnd, leftAtMs: number): boolean {
+export function isCached({ headers }: CallEnd, leftAtMs: number): boolean {
   const { age, date = '', 'x-cache': cache } = headers;
   return age !== undefined || cache !== undefined || leftAtMs - Date.parse(date) > 5000;
 }

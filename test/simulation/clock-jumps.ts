@@ -24,13 +24,15 @@ export class ClockJumps {
     this.#isDown = false;
   }
 
-  workerDown(): void {
+  /** Returns by how much the clock was set without being noticed, in ms; what was done since then has the time before, too. */
+  workerDown(): number {
     this.#isDown = true;
     const atMs = this.#nowMs();
-    // What was done since then has the time of the clock before, too.
-    if (this.#last !== null && atMs - this.#last.atMs <= this.#everyMs + 1000)
-      this.#unnoticed.push({ ...this.#last, atMs });
+    const last = this.#last;
     this.#last = null;
+    if (last === null || atMs - last.atMs > this.#everyMs + 1000) return 0;
+    this.#unnoticed.push({ ...last, atMs });
+    return last.deltaMs;
   }
 
   jumped(deltaMs: number): void {

@@ -2,7 +2,7 @@ import { outcomeRowFrom } from '../../src/core/answers/outcome.ts';
 import { decisionTable } from '../../src/core/decision/decision-table.ts';
 import { familyOf, type Family } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import type { ApiLedger } from './api-ledger.ts';
+import type { ApiLedger, SimOrder } from './api-ledger.ts';
 import type { ClockJumps } from './clock-jumps.ts';
 import type { Product, Span } from './sim-account.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -228,12 +228,17 @@ export class Liveness {
     return ofProducts >= (isSound ? most : Math.max(1, Math.floor(most / 2)));
   }
 
+  /** Whether the worker saw this order bought: before its product was in trouble, or because a lookup showed the right goods. */
+  #wasWell({ product, atMs }: SimOrder): boolean {
+    const trouble = this.#plan.troubles.products.get(product);
+    return trouble === undefined || trouble.kind === 'answers_with_other_product' || atMs < trouble.fromMs;
+  }
+
   /** Whether products can fill the rest, too, because each was bought before it failed, and no lookup clears any. */
   #canFillRest(api: ApiLedger): boolean {
     const { products } = this.#plan.troubles;
     const wereWell = [...products].filter(
-      ([name, { fromMs }]) =>
-        this.#isUnsettled(name) && api.orders.some(({ product, atMs }) => product === name && atMs < fromMs),
+      ([name]) => this.#isUnsettled(name) && api.orders.some((order) => order.product === name && this.#wasWell(order)),
     );
     return this.#unknownOf(wereWell.map(([name]) => name)) >= Math.ceil(this.#mostUnknown / 2);
   }
@@ -488,9 +493,7 @@ export class Liveness {
       return trouble !== undefined && wrongGoods.has(trouble.kind) ? trouble : null;
     };
     const before = api.orders.filter((it) => it.family === family && it.atMs < boughtMs);
-    const wasWell = new Set(
-      before.filter((it) => it.atMs < (troubleOf(it.product)?.fromMs ?? 0)).map((it) => it.product),
-    );
+    const wasWell = new Set(before.filter((it) => this.#wasWell(it)).map((it) => it.product));
     const wrong = before.filter(({ product, atMs }) => {
       const trouble = troubleOf(product);
       return trouble !== null && trouble.fromMs <= atMs && atMs < trouble.untilMs;

@@ -229,7 +229,8 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   if (looksUpFirst(world) && !readings.lookup && wasSenderDenied(world, seen)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing.
   // What a key of another account did not buy is sent with another key, once its absence there is proven.
-  const isAtOtherAccount = order === undefined && mayBeAtOtherAccount(world, seen);
+  const isKeyInQuestion = world.plan.account.authorizations.length > 1 && world.wire.isKeyInQuestion;
+  const isAtOtherAccount = order === undefined && (isKeyInQuestion || mayBeAtOtherAccount(world, seen));
   const mattersWhenAbsent =
     seen.refused || line.notAfterMs !== null || isAtOtherAccount || wasSenderDenied(world, seen);
   if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))

@@ -8,7 +8,7 @@ import type { OperatorActionPlan } from './sim-operator.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
-import { noSinks, type SinksPlan, troublesEndMs } from './sinks-plan.ts';
+import { longestRetryMs, noSinks, type SinksPlan, troublesEndMs } from './sinks-plan.ts';
 import { noTroubles, type Troubles } from './troubles.ts';
 
 /** A crash of the worker, after so many port calls since its start. */
@@ -197,7 +197,6 @@ export function mustBeDoneByMs(plan: RunPlan): number {
   // A product that was quarantined is tried four hours after its last failed trial at the latest; then its other lines follow.
   const quarantineMs = 16_000_000;
   const slackMs = 1_800_000 + quarantineMs;
-  // After hours without its receiver, the last try of a result may have been an hour ago.
-  const sinksMs = Math.max(0, troublesEndMs(plan.sinks) - plan.faultsOffMs);
+  const sinksMs = Math.max(0, troublesEndMs(plan.sinks) - plan.faultsOffMs) + longestRetryMs(plan.sinks);
   return plan.faultsOffMs + slackMs + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs + sinksMs;
 }

@@ -75,3 +75,11 @@ export function troublesEndMs({ shops, endpoints }: SinksPlan): number {
   const edits = shops.flatMap((shop) => shop.edits);
   return Math.max(0, ...spans.map(({ untilMs }) => untilMs), ...edits.map(({ atMs }) => atMs));
 }
+
+/** How long a result may wait for its next try after many that failed, in ms. */
+export function longestRetryMs({ shops, endpoints }: SinksPlan): number {
+  const inTrouble = [...shops, ...endpoints].filter(
+    ({ troubles }) => troubles.faultShare > 0 || troubles.outages.length > 0,
+  );
+  return Math.max(0, ...inTrouble.map(({ troubles }) => 25 * 3_600_000 * troubles.retryTimeScale));
+}

@@ -1,6 +1,6 @@
 import type { LookedUp } from '../../src/core/order/purchase.ts';
 import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
-import { CallWatch, isProbe } from './call-watch.ts';
+import { CallWatch, isCached, isProbe } from './call-watch.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WireCall, WireObserver } from './sim-network.ts';
 import type { Invariant } from './invariants.ts';
@@ -73,6 +73,8 @@ export class WireWatch implements WireObserver {
   #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
   /** When a key was last denied, also if it was let in since. */
+  /** How many of its reads a cache answered, by key. */
+  readonly #cached = new Map<string | null, number>();
   readonly #keyDenials = new Map<string, number>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: Invariant, sentence: string) => void;
@@ -164,6 +166,8 @@ export class WireWatch implements WireObserver {
     if (denies === null) this.#answeredWhileDenied(wire, end, code);
     this.calls.onEnd(wire, end, spends ? subjectOf(call) : call.path);
     if (!spends) {
+      if (isCached(end, wire.leftAtMs))
+        this.#cached.set(call.authorization, (this.#cached.get(call.authorization) ?? 0) + 1);
       this.#lookedUp(call.path, end);
       return;
     }
@@ -222,6 +226,11 @@ export class WireWatch implements WireObserver {
   /** How often in a row lookups of this reference ended with "not found", at most. */
   mostAbsences(reference: string): number {
     return this.#absences.get(reference)?.most ?? 0;
+  }
+
+  /** Whether a cache answered a key so often that the worker may not know whose key it is. */
+  get isKeyInQuestion(): boolean {
+    return Math.max(0, ...this.#cached.values()) >= 3;
   }
 
   /** When the API last denied this key; null: never. */

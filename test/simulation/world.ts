@@ -275,7 +275,7 @@ export class World {
 
   #workerDown(): void {
     this.#liveness.workerDown();
-    this.clockJumps.workerDown();
+    if (this.clockJumps.workerDown() > 0) this.wire.calls.clockSetForward();
   }
 
   #onResumed(scope: string): void {

@@ -1,6 +1,6 @@
 import { outcomeRowFrom } from '../../src/core/answers/outcome.ts';
 import { decisionTable } from '../../src/core/decision/decision-table.ts';
-import { familyOf, type Family } from '../../src/core/order/purchase.ts';
+import { familyOf, lookedUpAs, type Family } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger, SimOrder } from './api-ledger.ts';
 import type { ClockJumps } from './clock-jumps.ts';
@@ -379,6 +379,9 @@ export class Liveness {
       if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
       // The worker may have died before the call left: it cannot know.
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
+      // A key of another account may have sent it: before a lookup has found an order, a person must look.
+      const isProven = wire.foundBefore(lookedUpAs(line.operation), seen.lastMs);
+      if (seen.outcomeUnknown && this.#plan.account.foreign !== undefined && !isProven) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
       const isSound = this.#isSound(awaited, boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY, api, wire);
       const trialMs = this.#familyTrialMs(awaited, isSound, api);

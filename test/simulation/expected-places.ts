@@ -79,9 +79,14 @@ export const expectedPlaces: readonly string[] = [
   ...entryStates.filter((state) => !notAtTheEnd.has(state)).map((state) => `end ${state}`),
 ];
 
+/** About two of 10,000 seeds reach these: only a run of many more must. */
+const rare: ReadonlySet<string> = new Set(['cell shutdown cancel unknown', 'cell proxy_refused cancel unknown']);
+const seedsForRare = 100_000;
+
 export function missingPlaces(coverage: Coverage, seeds: number): readonly string[] {
   const crashes = crashPlacesOf(seeds).flatMap((place) => [`crash kill ${place}`, `crash power ${place}`]);
-  return [...expectedPlaces, ...crashes].filter((place) => coverage.get(place) === 0);
+  const expected = [...expectedPlaces, ...crashes].filter((place) => seeds >= seedsForRare || !rare.has(place));
+  return expected.filter((place) => coverage.get(place) === 0);
 }
 
 export function describeCoverage(coverage: Coverage): string {

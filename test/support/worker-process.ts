@@ -216,6 +216,11 @@ export class WorkerProcess {
     });
   }
 
+  /** The signal that ended it; null: none did. */
+  get signal(): NodeJS.Signals | null {
+    return this.#child.signalCode;
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0;
   }

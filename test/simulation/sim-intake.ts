@@ -49,6 +49,8 @@ export interface SimIntakeOptions {
   readonly coverage: Coverage;
   readonly wallMs: () => number;
   readonly freeBytes: () => number;
+  /** The worker may fail in the middle of a request. */
+  readonly mayFail: boolean;
   readonly trace: (what: string) => void;
   readonly violate: (invariant: Invariant, sentence: string) => void;
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
@@ -95,6 +97,7 @@ export class SimIntake {
       time,
       wallMs,
       http: this.#http,
+      mayFail: options.mayFail,
       stored,
       violate: options.violate,
       hit: (place) => coverage.hit(place),

@@ -39,6 +39,8 @@ export interface SenderOptions {
   /** The clock of the machine. */
   readonly wallMs: () => number;
   readonly http: SimHttp;
+  /** The worker may fail in the middle of a request. */
+  readonly mayFail: boolean;
   readonly stored: StoredLines;
   readonly violate: (invariant: Invariant, sentence: string) => void;
   readonly hit: (place: string) => void;
@@ -86,7 +88,8 @@ export class SimWebhook {
     this.#options.http.send(request, (answer) => {
       this.#open -= 1;
       // The worker may have accepted it: only an answer tells.
-      const again = answer === null || answer.status === 429 || answer.status === 503;
+      const fails = answer?.status === 500 && this.#options.mayFail;
+      const again = answer === null || answer.status === 429 || answer.status === 503 || fails;
       if (again) this.#soon(againMs, () => this.#send(request, onAnswer));
       else onAnswer(answer);
     });

@@ -234,6 +234,7 @@ export class World {
       coverage,
       wallMs: () => this.#clocks.wallOffsetMs + time.nowMs,
       freeBytes: () => this.#freeBytes(),
+      mayFail: plan.diskErrors.length > 0,
       trace: (what) => this.trace.add(what),
       violate: (invariant, sentence) => this.violate(invariant, sentence),
       onAcknowledged: (line, reference) => this.#acknowledged(line, reference),

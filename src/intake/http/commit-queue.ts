@@ -119,12 +119,12 @@ export class CommitQueue {
 
 /** The refusal while the disk has no space for new orders. */
 export function fullDisk(): Refusal {
-  const detail = 'The disk of the worker is full or nearly full, so nothing was accepted. Send it again later.';
+  const detail = 'The disk of the worker is full or nearly full. Send it again later: nothing is bought twice.';
   return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }
 
 /** The refusal while the outbox cannot be written: the caller must keep its order. */
 export function unavailable(): Refusal {
-  const detail = 'The worker cannot record orders at the moment, so nothing was accepted.';
+  const detail = 'The worker cannot record orders at the moment. Send it again later: nothing is bought twice.';
   return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }

@@ -13,7 +13,7 @@ export const problemKinds = {
   unsupported_media_type: { status: 415, title: 'The body must be plain JSON' },
   invalid_order: { status: 422, title: 'The request has mistakes; nothing of it was accepted' },
   rate_limited: { status: 429, title: 'Too many requests from this caller' },
-  internal: { status: 500, title: 'An error of the worker; nothing was accepted' },
+  internal: { status: 500, title: 'An error of the worker' },
   overloaded: { status: 503, title: 'Too many requests wait for the disk' },
   unavailable: { status: 503, title: 'The worker accepts nothing at the moment' },
 } as const;

@@ -178,7 +178,7 @@ function webhookRoutes(parts: readonly Hono<Web>[], logger: Logger): Hono<Web> {
     if (isDiskFull(error)) return problemResponse(fullDisk());
     if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');
-    return problemResponse(new Refusal('internal', 'The request was not accepted. The log of the worker says why.'));
+    return problemResponse(new Refusal('internal', 'Send it again: nothing is bought twice. The log says why.'));
   });
   return app;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { acknowledgementSchema, problemSchema, resultSchema } from '../../support/intake-openapi.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
@@ -37,6 +38,24 @@ describe('posting an order', () => {
     expect(again.json).toEqual({ ...first.json, status: 'known' });
     expect(outbox.store.read.counts().pending).toBe(2);
     expect(notifications()).toBe(1);
+  });
+
+  it('does not say that nothing was accepted when its result cannot be told, and is the same when it is sent again', async () => {
+    const { post, outbox } = await startIntake();
+    const [line] = order().lines;
+    const body = order({ lines: [line] });
+    const first = await post(body);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
+    const other = new SqliteDatabase(outbox.path);
+    other.exec(`CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'broken'); END`);
+    const failed = await post(body, { prefer: 'wait=20' });
+    expect(problemSchema.parse(failed.json)).toMatchObject({ status: 500, code: 'internal' });
+    expect(JSON.stringify(failed.json)).not.toContain('accepted');
+    expect(JSON.stringify(failed.json)).toContain('Send it again');
+    other.exec('DROP TRIGGER broken');
+    other.close();
+    const again = await post(body);
+    expect([again.status, again.json.lines]).toEqual([200, first.json.lines]);
   });
 
   it('again with other content is answered 409 with the differences, and changes nothing', async () => {

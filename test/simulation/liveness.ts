@@ -63,6 +63,10 @@ const unsettled: ReadonlySet<string> = new Set([
   'dropped',
   'sold_with_server_error',
 ]);
+/** An order of these is found by a lookup, and counts as bought then. */
+const foundByLookup: ReadonlySet<string> = new Set(['answers_with_other_product', 'sold_with_server_error']);
+/** An unknown outcome is cleared so long after its call, in ms: the settlement delay and the lookups after it. */
+const clearedMs = 240_000;
 /** So many calls of failing products come before the worker sees that several fail. */
 const fewFailing = 24;
 /** The worker knows that an order was bought so long after it, in ms. */
@@ -231,16 +235,15 @@ export class Liveness {
   /** Whether the worker saw this order bought: before its product was in trouble, or because a lookup showed the right goods. */
   #wasWell({ product, atMs }: SimOrder): boolean {
     const trouble = this.#plan.troubles.products.get(product);
-    return trouble === undefined || trouble.kind === 'answers_with_other_product' || atMs < trouble.fromMs;
+    return trouble === undefined || foundByLookup.has(trouble.kind) || atMs < trouble.fromMs;
   }
 
-  /** Whether products can fill the rest, too, because each was bought before it failed, and no lookup clears any. */
-  #canFillRest(api: ApiLedger): boolean {
-    const { products } = this.#plan.troubles;
-    const wereWell = [...products].filter(
-      ([name]) => this.#isUnsettled(name) && api.orders.some((order) => order.product === name && this.#wasWell(order)),
+  /** How many unknown outcomes products can leave that were bought before they failed: they can fill the rest, too. */
+  #unknownOfWell(api: ApiLedger): number {
+    const wereWell = [...this.#plan.troubles.products.keys()].filter(
+      (name) => this.#isUnsettled(name) && api.orders.some((order) => order.product === name && this.#wasWell(order)),
     );
-    return this.#unknownOf(wereWell.map(([name]) => name)) >= Math.ceil(this.#mostUnknown / 2);
+    return this.#unknownOf(wereWell);
   }
 
   readonly #isUnsettled = (product: string): boolean => {
@@ -296,7 +299,11 @@ export class Liveness {
   #clearingMs({ sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number {
     const { readings, settings, troubles } = this.#plan;
     const areCleared = readings.lookup && settings.lookup && troubles.lookups.length === 0;
-    if (!this.#canFillLimit(isSound, this.#isUnsettled) && (areCleared || !this.#canFillRest(api))) return 0;
+    const ofWell = this.#unknownOfWell(api);
+    if (!this.#canFillLimit(isSound, this.#isUnsettled)) {
+      if (ofWell < Math.ceil(this.#mostUnknown / 2)) return 0;
+      if (areCleared) return Math.ceil(ofWell / this.#mostUnknown) * clearedMs;
+    }
     if (!areCleared) return Number.POSITIVE_INFINITY;
     const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
     return Math.max(0, this.#firstFoundMs(api) - sinceMs) + 1_500_000 + sick.length * 300_000;

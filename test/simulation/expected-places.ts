@@ -80,7 +80,9 @@ export const expectedPlaces: readonly string[] = [
 ];
 
 /** About two of 10,000 seeds reach these: only a run of many more must. */
-const rare: ReadonlySet<string> = new Set(['cell shutdown cancel unknown', 'cell proxy_refused cancel unknown']);
+const rare: ReadonlySet<string> = new Set(
+  ['shutdown', 'proxy_refused', 'local_defect'].map((row) => `cell ${row} cancel unknown`),
+);
 const seedsForRare = 100_000;
 
 export function missingPlaces(coverage: Coverage, seeds: number): readonly string[] {

@@ -266,8 +266,8 @@ export class EvidenceWatch {
 /**
  * The order that is sent, as it was before, and the first due one of each other lane of its balance, if nothing else can
  * hold that up: no pause of its own, no open entry of its product, no two open orders of its family, which are the limit
- * until one was delivered, and for a product that was never bought, or that failed, no other unknown outcome, because they
- * share few places.
+ * until one was delivered, and for a product that was never bought, or that failed or was looked up, no other unknown
+ * outcome, because they share few places.
  */
 const choicesSql = `
   SELECT e.reference, e.lane, coalesce(c.unit_cost * coalesce(e.quantity, 1), 9e999) AS cost,
@@ -282,8 +282,8 @@ const choicesSql = `
       AND NOT EXISTS (SELECT 1 FROM entries o WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan)
         AND o.state IN ('sending', 'unknown', 'placed'))
       AND (c.unit_cost IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a JOIN entries o ON o.id = a.entry_id
-          WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan) AND a.purpose = 'submit'
-            AND a.outcome NOT IN ('accepted', 'insufficient_balance'))
+          WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan)
+            AND (a.purpose = 'lookup' OR a.outcome NOT IN ('accepted', 'insufficient_balance')))
         OR NOT EXISTS (SELECT 1 FROM entries o WHERE o.state IN ('sending', 'unknown') AND o.reference <> :reference))
       AND 2 > (SELECT count(*) FROM entries o WHERE (o.operation = 'gift_card_order') = (e.operation = 'gift_card_order')
         AND o.state IN ('sending', 'unknown', 'placed', 'needs_review') AND o.reference <> :reference)

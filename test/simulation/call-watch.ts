@@ -68,7 +68,7 @@ export class CallWatch {
     if (kind !== 'nobody' || (!spends && !hasNotLeft)) return;
     // A lookup of an order is another call for the same entry.
     const entry = /os-\w+/.exec(subject)?.[0] ?? subject;
-    // That of a cancel names the order of its eSIM.
+    // A lookup for a cancel names the order of its eSIM, not the cancel.
     const mayBeOfCancel = !spends && [...this.#unanswered].some((it) => it.startsWith('cancel:'));
     if (hasNotLeft && (this.#unanswered.has(entry) || mayBeOfCancel)) this.#hasFailedAgain = true;
     this.#unanswered.add(entry);

@@ -133,6 +133,8 @@ interface AttentionEvidence {
   readonly line_number?: number | null;
   readonly field?: string | null;
   readonly last_at?: string;
+  /** Of a flag about a whole shop: how often it happened. */
+  readonly count?: string | null;
 }
 
 /** A row of the view, as far as it says what happened. */
@@ -173,7 +175,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
       return `${place}${field === null ? '' : `${field}: `}${message ?? ''}`;
     }
     default:
-      return message;
+      return Number(evidence.count) > 1 ? `${message ?? ''} (${evidence.count} times)` : message;
   }
 }
 

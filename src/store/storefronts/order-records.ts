@@ -81,6 +81,29 @@ export function auditChange(
   recordAudit(database, { actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
 }
 
+type ShopFlag = Readonly<Record<'source' | 'code' | 'rule', string>> & { readonly nowMs: number };
+const ofShop = 'file_id IS NULL AND source = :source AND order_id IS NULL AND code = :code';
+const countShopFlag = statementOf<ShopFlag & { reopens: number }, never>(
+  `UPDATE rejections SET value = value + 1, rule = :rule, taken_back = 0,
+     acknowledged_at_ms = CASE WHEN :reopens = 1 THEN NULL ELSE acknowledged_at_ms END WHERE ${ofShop}`,
+);
+const insertShopFlag = statementOf<ShopFlag, never>(
+  "INSERT INTO rejections (source, code, rule, value, created_at_ms) VALUES (:source, :code, :rule, '1', :nowMs)",
+);
+/** Withdraws a flag about a shop: nobody needs to act any more. */
+export const endShopFlag = statementOf<Pick<ShopFlag, 'source' | 'code'>, never>(
+  `DELETE FROM rejections WHERE ${ofShop}`,
+);
+
+/**
+ * Flags something about a shop as a whole: one row a code, which says how often it happened and what was the last.
+ * @param reopens whether it needs attention again when it happens after somebody acknowledged it
+ */
+export function flagShop({ database }: Outbox, { reopens = true, ...flag }: ShopFlag & { reopens?: boolean }): void {
+  if (countShopFlag(database).run({ ...flag, reopens: Number(reopens) }).changes > 0) return;
+  insertShopFlag(database).run(flag);
+}
+
 // The flags for what cannot be read. Unlike other flags, they follow the newest state of the order: one that it does not
 // confirm was corrected, and is withdrawn. Each function returns how many flags are new.
 

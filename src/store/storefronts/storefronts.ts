@@ -4,7 +4,7 @@ import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts'
 import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../submission/rechecks.ts';
-import { flagOnce } from './order-records.ts';
+import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
 import type { OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 import { flagOf } from './why-not-bought.ts';
@@ -36,13 +36,12 @@ const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId:
      AND EXISTS (SELECT 1 FROM requests r WHERE r.source = o.source AND r.order_id = o.order_id)
    ORDER BY o.modified_ms DESC LIMIT 2000`,
 );
-type WebhookFlag = { source: string; rule: string | null; nowMs: number };
-const endWebhookFlag = statementOf<WebhookFlag, never>(
-  "DELETE FROM rejections WHERE source = :source AND order_id IS NULL AND code = 'webhook_off' AND rule IS NOT :rule",
+const connect = statementOf<{ source: string; nowMs: number }, never>(
+  `INSERT INTO storefront_connections (source, connected_at_ms) VALUES (:source, :nowMs)
+   ON CONFLICT (source) DO NOTHING`,
 );
-const setWebhookFlag = statementOf<WebhookFlag, never>(
-  `INSERT INTO rejections (source, code, rule, created_at_ms) SELECT :source, 'webhook_off', :rule, :nowMs
-   WHERE NOT EXISTS (SELECT 1 FROM rejections WHERE source = :source AND order_id IS NULL AND code = 'webhook_off')`,
+const selectConnection = columnOf<[string], number>(
+  'SELECT connected_at_ms FROM storefront_connections WHERE source = ?',
 );
 
 /** Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again under another source. */
@@ -87,11 +86,10 @@ export class Storefronts extends OutboxSteps {
   readonly recentOrders = this.step(({ database }, ask: { source: string; sinceMs: number }) =>
     selectRecent(database).all(ask),
   );
-  /** Flags that a shop has switched off its webhook, until `rule` is null. */
-  readonly flagWebhook = this.step(({ database }, flag: WebhookFlag): void => {
-    endWebhookFlag(database).run(flag);
-    if (flag.rule !== null) setWebhookFlag(database).run(flag);
-  });
+  readonly flagShop = this.step(flagShop);
+  readonly endShopFlag = this.write(endShopFlag);
+  /** When the shop with this source was connected; null: it never was. */
+  readonly connectedAt = this.first(selectConnection);
   readonly watermark = this.first(selectWatermark);
   /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
   readonly advanceWatermark = this.write(advanceWatermark);
@@ -119,6 +117,7 @@ export function adoptShops(
 ): void {
   for (const shop of shops) {
     const { title, source } = shop;
+    connect(database).run({ source, nowMs });
     for (const fingerprint of shop.fingerprints) {
       const { kind } = fingerprint;
       const value = kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;

@@ -55,8 +55,11 @@ export class ShopUpkeep {
       else if (times > 1) off.push(id);
     }
     const problem = `the shop ${shop.shop} has switched off its webhook ${off.join(', ')} after failed deliveries`;
+    const before = this.problem;
     this.problem = off.length === 0 ? null : problem;
-    await store.flagWebhook({ source: shop.source, rule: this.problem, nowMs: clock.wallMs() });
+    const flag = { source: shop.source, code: 'webhook_off' };
+    if (this.problem === null) await store.endShopFlag(flag);
+    else if (this.problem !== before) await store.flagShop({ ...flag, rule: this.problem, nowMs: clock.wallMs() });
   }
 
   async #readMissing(checks: ShopChecks, signal: AbortSignal): Promise<void> {

@@ -152,11 +152,12 @@ UNION ALL
 SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'refused_line' END,
        CASE WHEN j.code = 'conflict' THEN 'other_content'
             WHEN j.file_id IS NOT NULL OR j.line_number IS NOT NULL THEN 'line_refused'
-            WHEN j.code = 'webhook_off' THEN 'webhook_off'
+            -- About a shop as a whole.
+            WHEN j.order_id IS NULL AND j.code <> 'unreadable_order' THEN j.code
             WHEN j.code = 'unknown_sku' THEN 'sku_unknown' ELSE 'changed_in_shop' END AS reason,
        'line:' || j.id, NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code, j.rule,
        strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch'), NULL,
-       json_object('line_number', j.line_number, 'field', j.field), 1
+       json_object('line_number', j.line_number, 'field', j.field, 'count', CASE WHEN j.order_id IS NULL AND j.file_id IS NULL THEN j.value END), 1
 FROM rejections j WHERE j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL
   AND (j.file_id IS NULL OR NOT EXISTS (SELECT 1 FROM rejections n WHERE n.source = j.source AND n.order_id = j.order_id AND n.line_id = j.line_id
     AND n.code = j.code AND n.code <> 'duplicate_line' AND n.rule = j.rule AND n.file_id <> j.file_id AND n.id > j.id))

@@ -1,0 +1,34 @@
+-- When each shop was connected: the first start with it. What was paid before was not sold for this worker to buy.
+CREATE TABLE storefront_connections (
+  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
+  connected_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The addresses by which each shop names itself in its orders: an order that names another one comes from a copy of the shop.
+CREATE TABLE storefront_sites (
+  source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  site       TEXT NOT NULL CHECK (length(site) BETWEEN 1 AND 1024),
+  seen_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, site)
+) STRICT, WITHOUT ROWID;
+
+-- By what orders of one shop are found to be one purchase: their own ids, the ids of other orders in their data, their payment.
+CREATE TABLE storefront_marks (
+  source   TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  mark     TEXT NOT NULL CHECK (length(mark) BETWEEN 1 AND 256),
+  order_id TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
+  PRIMARY KEY (source, mark, order_id)
+) STRICT, WITHOUT ROWID;
+
+-- SKUs that a map of the source ever had: a line with one of them is ours, also when the map has lost it.
+CREATE TABLE storefront_mapped_skus (
+  source       TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  sku          TEXT NOT NULL CHECK (length(sku) <= 128),
+  mapped_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, sku)
+) STRICT, WITHOUT ROWID;
+
+-- What tells a sale from another one that the shop gave the same id; null: it does not say.
+ALTER TABLE storefront_orders ADD COLUMN sale_key TEXT;
+-- When it was first seen as paid, by this machine's clock; null: it never was.
+ALTER TABLE storefront_orders ADD COLUMN paid_seen_ms INTEGER;

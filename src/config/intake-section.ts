@@ -203,6 +203,12 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
       check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfText, sharedSecret, usedSecrets);
     }
   }
+  const callers = [...check.entries(...webhook, 'tokens'), ...check.entries(...webhook, 'standard_webhooks')];
+  if (sources.size === 0 || (callers.length === 0 && check.at('intake', 'folder') === undefined)) return;
+  const shops = [...sources].join(', ');
+  check.warnings.push(
+    `orders of the shops (${shops}) must not come as files or over HTTP, too: they would be bought twice`,
+  );
 }
 
 /** Keeps the certificates of each shop's `ca_file` beside its secrets, as `ca`. */

@@ -12,6 +12,8 @@ type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 /** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
 type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
   readonly isReadNow: boolean;
+  /** What was paid before is an old sale, which was not made for this worker. Absent: nothing is. */
+  readonly earliestMs?: number;
   /** The SKUs that are surely those of variations; null or absent: all are. */
   readonly ownSkus?: ReadonlySet<string> | null;
 };
@@ -20,6 +22,8 @@ type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
 export const isVariation = (product: string | null): boolean => product?.endsWith('/0') === false;
 
 const unknownSku = 'unknown_sku';
+/** Of such orders a shop has many, which other people or programs have delivered: one row says so. */
+const ofManyCodes: readonly string[] = ['sold_before_connection', 'sold_long_ago'];
 
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
@@ -39,25 +43,29 @@ export function planOrder(
   { ownSkus = null, ...context }: PlanContext,
 ): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
-  const { nowMs } = context;
+  const { nowMs, earliestMs = 0 } = context;
   const lines = order.lines.map((line) => {
     const parentSku = skusOfLines.get(line.parentId) ?? null;
     const lacksSku = isVariation(line.product) && ownSkus?.has(line.sku) === false;
-    return planLine(order, line, { shop, skus, nowMs, parentSku, lacksSku });
+    return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku });
   });
-  const { orderId, modifiedMs, state, refundCount, refundUnclear } = order;
+  const { orderId, modifiedMs, state, refundCount, refundUnclear, paidMs } = order;
   const { source, onRefund } = shop;
-  const shared = { source, orderId, modifiedMs, state, refundCount, refundUnclear, onRefund };
+  const { earliestMs: _, ...taken } = context;
+  const shared = { source, orderId, modifiedMs, state, refundCount, refundUnclear, onRefund, paidMs };
   return {
-    ...context,
+    ...taken,
     ...shared,
     metadata: metadataOf(order),
-    status: messageText(order.status, 40),
-    lines,
+    status: messageText(order.status, 60),
+    ofMany: lines.find(isOfMany)?.hold ?? null,
+    lines: lines.map((line) => (isOfMany(line) ? { ...line, hold: null } : line)),
     unreadable: order.unreadable.map((line) => planUnreadable(order, line, shop, skus)),
     keptOrder: keptOf(order, lines),
   };
 }
+
+const isOfMany = ({ hold }: StorefrontLine): boolean => hold !== null && ofManyCodes.includes(hold.code);
 
 /** A bigger order is not kept: who sells so many unknown SKUs has another problem than one wrong row of the map. */
 const mostKeptLines = 100;
@@ -83,7 +91,14 @@ function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSe
 function planLine(
   order: ShopOrder,
   line: ShopOrderLine,
-  context: { shop: ShopSettings; skus: SkuMap; nowMs: number; parentSku: string | null; lacksSku: boolean },
+  context: {
+    readonly shop: ShopSettings;
+    readonly skus: SkuMap;
+    readonly nowMs: number;
+    readonly earliestMs: number;
+    readonly parentSku: string | null;
+    readonly lacksSku: boolean;
+  },
 ): StorefrontLine {
   const { shop, skus, nowMs, parentSku } = context;
   const { lineId, remaining } = line;
@@ -101,13 +116,8 @@ function planLine(
     const rule = 'belongs to an order with a partial refund that does not say which lines; nothing was bought';
     return hold('partially_refunded', rule);
   }
-  if (order.paidMs === null || nowMs - order.paidMs > shop.maxAgeH * 3_600_000) {
-    return hold('too_old', 'was paid longer ago than max_age_h of the shop allows; nothing was bought');
-  }
-  if (order.paidMs - nowMs > maxAheadMs) {
-    const rule = `was paid at ${isoTime(order.paidMs)}, more than a day ahead of this machine's clock; nothing was bought`;
-    return hold('paid_in_future', `${rule}: correct the clock that is wrong`);
-  }
+  const late = whyLate(order, context);
+  if (late !== null) return hold(...late);
   if (!Number.isInteger(remaining)) {
     return hold('invalid_line', `has the quantity ${remaining}, which is not a whole number; nothing was bought`);
   }
@@ -129,7 +139,32 @@ function planLine(
   const result = toOrderLine(order, line, shop, sku);
   return 'problem' in result
     ? hold('invalid_line', `cannot be bought: ${result.problem}`)
-    : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs) } };
+    : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs ?? nowMs) } };
+}
+
+/** Why an order is not bought because of the time of its payment; null: that is right, or nobody knows it. */
+function whyLate(
+  { paidMs, placedMs, isDone, orderId }: ShopOrder,
+  { shop, nowMs, earliestMs }: { shop: ShopSettings; nowMs: number; earliestMs: number },
+): readonly [code: string, rule: string] | null {
+  // One that was delivered although it has no time of payment was paid when it was placed.
+  const soldMs = paidMs ?? (isDone ? placedMs : null);
+  if (soldMs === null) return null;
+  if (soldMs < earliestMs) {
+    const since = `before ${isoTime(earliestMs)}, the first start with this shop less \`lookback_h\``;
+    return ['sold_before_connection', `orders that were paid ${since}, are not bought; the last was ${orderId}`];
+  }
+  if (nowMs - soldMs > shop.maxAgeH * 3_600_000) {
+    if (isDone) {
+      const rule =
+        'orders that the shop shows as delivered and that were paid longer ago than max_age_h are not bought';
+      return ['sold_long_ago', `${rule}; the last was ${orderId}`];
+    }
+    return ['too_old', 'was paid longer ago than max_age_h of the shop allows; nothing was bought'];
+  }
+  if (soldMs - nowMs <= maxAheadMs) return null;
+  const rule = `was paid at ${isoTime(soldMs)}, more than a day ahead of this machine's clock; nothing was bought`;
+  return ['paid_in_future', `${rule}: correct the clock that is wrong`];
 }
 
 export function rulesOfShop({ split, partial, fallbackCurrency, waitH }: ShopSettings): SkuRules {

@@ -1,6 +1,7 @@
 import type { Platform } from './shop/platform.ts';
 import type { PlatformName, Shop } from './settings.ts';
-import { readShopifyOrder } from './shopify/payload.ts';
+import { siteOf } from './shop/site.ts';
+import { domainOf, readShopifyOrder } from './shopify/payload.ts';
 import { ShopifyApi } from './shopify/rest-client.ts';
 import { writeBackToShopify } from './shopify/write-back.ts';
 import { readWooCommerceOrder } from './woocommerce/payload.ts';
@@ -14,9 +15,12 @@ const woocommerce: Platform<ShopOf<'woocommerce'>, WooCommerceApi> = {
     signatureHeader: 'x-wc-webhook-signature',
     testHeader: null,
     topicHeader: 'x-wc-webhook-topic',
+    siteHeader: 'x-wc-webhook-source',
     deletedTopic: 'order.deleted',
     unsignedPing: /^webhook_id=\d{1,20}$/,
   },
+  siteOf,
+  showsPayment: true,
   readOrder: readWooCommerceOrder,
   connect: (rest, context) => new WooCommerceApi(rest, context),
   writeBack: async (statement, parts) => await new OrderWriter(statement, parts).run(),
@@ -27,9 +31,12 @@ const shopify: Platform<ShopOf<'shopify'>, ShopifyApi> = {
     signatureHeader: 'x-shopify-hmac-sha256',
     testHeader: 'x-shopify-test',
     topicHeader: 'x-shopify-topic',
+    siteHeader: 'x-shopify-shop-domain',
     deletedTopic: 'orders/delete',
     unsignedPing: null,
   },
+  siteOf: domainOf,
+  showsPayment: false,
   readOrder: readShopifyOrder,
   connect: (rest, context) => new ShopifyApi(rest, context),
   writeBack: writeBackToShopify,

@@ -10,6 +10,7 @@ import { isVariation, planDeletion, planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
 import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
 import { platformOf } from './platforms.ts';
+import { isOfOtherShop } from './shop/site.ts';
 import type { Shop } from './settings.ts';
 import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
 import { SkuFile } from './sku-file.ts';
@@ -24,7 +25,7 @@ interface StorefrontIntakeDeps {
 }
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
-interface OrderSnapshot extends Omit<ReadContext, 'refunds'> {
+interface OrderSnapshot extends Omit<ReadContext, 'refunds' | 'nowMs'> {
   /** The JSON document, with every number as text. */
   readonly document: unknown;
   readonly refunds: KnownRefunds;
@@ -34,8 +35,10 @@ interface OrderSnapshot extends Omit<ReadContext, 'refunds'> {
   readonly isLast?: boolean;
 }
 
+type PaidOrder = Pick<ShopOrder, 'orderId' | 'paidMs' | 'placedMs' | 'state' | 'lines'>;
+
 interface AskedShop {
-  readonly api: Pick<ShopApi, 'ownSkus'>;
+  readonly api: Pick<ShopApi, 'ownSkus' | 'paidMs'>;
   readonly signal: AbortSignal;
 }
 
@@ -43,11 +46,11 @@ interface AskedShop {
 type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
 
 /**
- * The outcome. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
+ * The outcome. `other`: no order, nothing is stored. `other_shop`: it names another shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
  * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing of it is bought or cancelled until it is read back.
  */
 export type StorefrontAnswer =
-  | { readonly kind: 'other' }
+  | { readonly kind: 'other' | 'other_shop' }
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
   | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
@@ -79,6 +82,8 @@ export class ShopHandler {
   readonly #deps: StorefrontIntakeDeps;
   /** SKUs of variations that are surely their own. */
   readonly #ownSkus = new Set<string>();
+  /** By which the shop names itself; null: they were not read yet. */
+  #sites: Set<string> | null = null;
 
   constructor(shop: Shop, deps: StorefrontIntakeDeps) {
     this.shop = shop;
@@ -89,23 +94,84 @@ export class ShopHandler {
 
   /** Takes in one state of an order. Its consequences are on disk when this resolves. */
   async take(snapshot: OrderSnapshot): Promise<StorefrontAnswer> {
-    const { document, refunds, topic, isListed } = snapshot;
+    const { document, refunds, topic, isListed, site } = snapshot;
     const now = { ...this.#context(), isReadNow: isListed };
+    const platform = platformOf(this.shop);
+    const sender = site === undefined ? null : platform.siteOf(site);
+    // The ids of a copy are those of the shop: nothing of it may change what is known.
+    if (sender !== null && !(await this.#isOwn([sender], snapshot))) return { kind: 'other_shop' };
     const deleted = topic === this.webhook.deletedTopic ? deletedOrderId(document) : null;
     if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, now));
-    const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds };
-    const reading = platformOf(this.shop).readOrder(document, this.shop, context);
+    const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds, nowMs: now.nowMs };
+    const reading = platform.readOrder(document, this.shop, context);
     if (reading.kind === 'other') return reading;
     if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
     const { order } = reading;
     const { state } = order;
+    if (!(await this.#isOwn(order.sites, snapshot))) return { kind: 'other_shop' };
     if (state === 'test') return { kind: 'test', order };
     const areProven = await this.#proveSkus(order, snapshot);
     const ownSkus = snapshot.isLast === true || this.shop.rest === null ? null : this.#ownSkus;
-    const plan = planOrder({ ...order, state }, this.shop, await this.skus.current(), { ...now, ownSkus });
-    if (areProven && (!order.refundUnclear || refunds !== 'not_read')) return await this.#take(plan);
+    const earliestMs = await this.#earliestMs();
+    const paidMs = await this.#paidMs({ ...order, state }, snapshot, earliestMs);
+    const known = { ...order, state, paidMs: paidMs === 'not_read' ? null : paidMs };
+    const plan = planOrder(known, this.shop, await this.skus.current(), { ...now, earliestMs, ownSkus });
+    const isRead = areProven && paidMs !== 'not_read' && (!order.refundUnclear || refunds !== 'not_read');
+    if (isRead) return await this.#take(plan);
     const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return taken.stale ? { kind: 'taken', order, taken } : { kind: 'needs_refunds', order };
+  }
+
+  /** Whether the shop is known by these, or by nothing of their kind yet. What its own API shows is always its own. */
+  async #isOwn(sites: readonly string[], { isListed, document }: OrderSnapshot): Promise<boolean> {
+    const { store } = this.#deps;
+    const { source, rest, sites: others } = this.shop;
+    const { siteOf } = platformOf(this.shop);
+    this.#sites ??= new Set([
+      ...(await store.sitesOf(source)),
+      ...[...(rest === null ? [] : [rest.url]), ...others].flatMap((address) => siteOf(address) ?? []),
+    ]);
+    const known = this.#sites;
+    const { nowMs } = this.#context();
+    if (!isListed && isOfOtherShop(sites, known)) {
+      const named = sites.map((site) => messageText(site, 200)).join(', ');
+      const id = isObject(document) ? (idOf(document['id']) ?? '') : '';
+      const rule = `orders name another shop (${named}) than this one (${[...known].join(', ')}): nothing of them was taken in; the last was ${id}`;
+      await store.flagShop({ source, code: 'other_shop', rule, nowMs });
+      this.#deps.onChanged(new Map());
+      return false;
+    }
+    for (const site of sites.filter((one) => !known.has(one))) {
+      await store.rememberSite({ source, site, nowMs });
+      known.add(site);
+    }
+    return true;
+  }
+
+  /** What was paid before is an old sale. The times of shops are whole seconds. */
+  async #earliestMs(): Promise<number> {
+    const { source, lookbackH } = this.shop;
+    const connectedMs = (await this.#deps.store.connectedAt(source)) ?? 0;
+    return Math.floor(connectedMs / 1000) * 1000 - lookbackH * 3_600_000;
+  }
+
+  /**
+   * When an order was paid: as it says itself, as an earlier state told, or as its payments say. One that was placed lately was
+   * paid lately. Null: nobody knows it. `not_read`: the shop must be asked.
+   */
+  async #paidMs(order: PaidOrder, snapshot: OrderSnapshot, earliestMs: number): Promise<number | null | 'not_read'> {
+    const { maxAgeH, source, rest } = this.shop;
+    const { orderId, paidMs, placedMs, state } = order;
+    if (platformOf(this.shop).showsPayment || placedMs === null || state !== 'paid') return paidMs;
+    const { nowMs } = this.#context();
+    const seen = await this.#deps.store.seenOrder({ source, orderId });
+    const told = seen?.paidMs ?? paidMs ?? (seen?.state === 'unpaid' ? nowMs : null);
+    if (told !== null) return told;
+    if (placedMs >= Math.max(earliestMs, nowMs - maxAgeH * 3_600_000)) return placedMs;
+    const skus = await this.skus.current();
+    if (rest === null || snapshot.isLast === true || !order.lines.some(({ sku }) => skus.has(sku))) return null;
+    const { asked, document } = snapshot;
+    return asked === undefined ? 'not_read' : ((await asked.api.paidMs?.(document, asked.signal)) ?? null);
   }
 
   /** Learns which variations show a SKU of their own. False: the shop must be asked first. */

@@ -82,7 +82,13 @@ export class ShopWriteBack {
     const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, notePosts, keepNotePosts };
     const platform = platformOf(shop);
     const read = ({ value, refunds }: ReadOrder): ShopOrder => {
-      const reading = platform.readOrder(value, shop, { isTest: false, topic: null, isListed: true, refunds });
+      const reading = platform.readOrder(value, shop, {
+        isTest: false,
+        topic: null,
+        isListed: true,
+        refunds,
+        nowMs: clock.wallMs(),
+      });
       if (reading.kind === 'order') return reading.order;
       const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
       throw new WriteBackError('waits', `the order cannot be read${why}`);

@@ -14,10 +14,10 @@ describe('the configuration of read-back', () => {
         platform: 'woocommerce',
         shop: 'main',
         source: 'main',
+        lookbackH: 0,
         rest: {
           url: 'https://shop.example.com',
           schedule: '*/5 * * * *',
-          lookbackH: 0,
           overlapS: 300,
           pageSize: 100,
           pagesPerRun: 50,

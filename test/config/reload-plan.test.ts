@@ -55,6 +55,7 @@ const others: Record<string, string> = {
   not_after: '2030-01-01T00:00:00Z',
   paid_statuses: '[completed]',
   columns: '{ order_id: Order }',
+  sites: '[https://other.example.com]',
   qr: '[png]',
   schedule: '0 * * * *',
   backup_schedule: 'off',

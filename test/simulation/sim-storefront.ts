@@ -23,6 +23,7 @@ const shop = {
   unmatched: 'ignore',
   onRefund: 'review',
   maxAgeH: 8760,
+  lookbackH: 0,
   iccidField: 'iccid',
   rest: null,
   writeBack: null,
@@ -34,10 +35,11 @@ export const simulatedShops: readonly Shop[] = [
     ...shop,
     platform: 'woocommerce',
     source: 'woocommerce',
+    sites: [],
     secrets: [secrets.woocommerce],
     paidStatuses: ['processing', 'completed'],
   },
-  { ...shop, platform: 'shopify', source: 'shopify', secrets: [secrets.shopify] },
+  { ...shop, platform: 'shopify', source: 'shopify', sites: [], secrets: [secrets.shopify] },
 ];
 
 /** An order of a shop: its states so far, the newest last. */

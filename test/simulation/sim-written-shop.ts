@@ -242,7 +242,6 @@ export class SimWrittenShop implements Receiver {
     const rest = {
       url: this.origin,
       schedule: '0 0 1 1 *',
-      lookbackH: 0,
       overlapS: 300,
       pageSize: 100,
       pagesPerRun: 50,
@@ -257,6 +256,7 @@ export class SimWrittenShop implements Receiver {
       unmatched: 'ignore',
       onRefund: 'review',
       maxAgeH: 8760,
+      lookbackH: 0,
       iccidField: 'iccid',
     } as const;
     const [consumerKey, consumerSecret, token] = shopSecrets;
@@ -264,6 +264,7 @@ export class SimWrittenShop implements Receiver {
       return {
         ...shop,
         platform: 'woocommerce',
+        sites: [],
         paidStatuses: ['processing', 'completed'],
         rest: { ...rest, ca: undefined, consumerKey, consumerSecret },
         writeBack: plan.options,
@@ -271,6 +272,7 @@ export class SimWrittenShop implements Receiver {
     return {
       ...shop,
       platform: 'shopify',
+      sites: [],
       rest: { ...rest, access: { kind: 'token', token } },
       writeBack: plan.options,
     };

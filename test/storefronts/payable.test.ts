@@ -40,7 +40,8 @@ const wooStatuses: readonly [string, Changes, Meaning][] = [
   ),
   ...(['processing', 'completed', 'wc-processing'] as const).flatMap((status): [string, Changes, Meaning][] => [
     [status, { status }, 'paid'],
-    [`${status} without a date of payment`, { status, ...undated }, 'unpaid'],
+    [`${status} without a date of payment`, { status, ...undated }, 'unknown_status'],
+    [`${status} to be paid on delivery`, { status, payment_method: 'cod', ...undated }, 'unpaid'],
   ]),
   ...(['cancelled', 'refunded', 'failed', 'trash'] as const).flatMap((status): [string, Changes, Meaning][] => [
     [status, { status }, 'closed'],

@@ -34,6 +34,8 @@ const shop: Omit<ShopSettings, 'platform' | 'rest' | 'writeBack' | 'skuMap'> = {
   unmatched: 'ignore',
   onRefund: 'review',
   maxAgeH: 168,
+  lookbackH: 24,
+  sites: [],
   iccidField: 'iccid',
 };
 
@@ -59,7 +61,6 @@ export function restSettings(url: string): RestSettings {
   return {
     url,
     schedule: '0 0 1 1 *',
-    lookbackH: 24,
     overlapS: 300,
     pageSize: 10,
     pagesPerRun: 50,

@@ -24,6 +24,8 @@ export interface ShopHandler {
     readonly testHeader: string | null;
     /** Says what a webhook is about; it is not signed. In lower case. */
     readonly topicHeader: string;
+    /** Names the shop that sends it. In lower case. */
+    readonly siteHeader: string;
     /** The body of a ping that is not signed; null: the platform sends none. */
     readonly unsignedPing: RegExp | null;
   };
@@ -36,13 +38,14 @@ interface ShopDelivery {
   readonly document: unknown;
   readonly isTest: boolean;
   readonly topic: string | null;
+  readonly site?: string | undefined;
   readonly isListed: false;
   readonly isLast?: boolean;
 }
 
-/** `other`: no order. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
+/** `other`: no order. `other_shop`: an order of another shop, which is flagged. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
 type ShopAnswer =
-  | { readonly kind: 'other' }
+  | { readonly kind: 'other' | 'other_shop' }
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
   | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
@@ -91,7 +94,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
     const { incoming } = context.env;
     const { headers } = incoming;
-    const { signatureHeader, unsignedPing, testHeader, topicHeader } = handler.webhook;
+    const { signatureHeader, unsignedPing, testHeader, topicHeader, siteHeader } = handler.webhook;
     const from = { isVerified: false, maxBytes: deps.bodyBytes };
     const document = await deps.limits.useBody(incoming, from, (body) => {
       const signature = headers[signatureHeader];
@@ -105,7 +108,8 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     const test = testHeader === null ? undefined : headers[testHeader];
     const isTest = test !== undefined && test !== 'false';
     const topic = headers[topicHeader]?.toString() ?? null;
-    return await takeIn(deps, handler, { document, isTest, topic, isListed: false }, context);
+    const site = headers[siteHeader]?.toString();
+    return await takeIn(deps, handler, { document, isTest, topic, site, isListed: false }, context);
   });
   return routes;
 }
@@ -144,6 +148,8 @@ function answerBody(answer: ShopAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
       return { result: 'not_an_order' };
+    case 'other_shop':
+      return { result: 'other_shop' };
     case 'unreadable':
       return {
         result: 'unreadable',

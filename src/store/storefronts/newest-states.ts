@@ -11,6 +11,8 @@ export interface SeenState {
   /** How many of each line the customer keeps, by line id; null: that was not read. */
   readonly kept: Readonly<Record<string, number>> | null;
   readonly awaitsReadBack: 0 | 1;
+  /** When it was paid, as the first paid state told; null: none has told it. */
+  readonly paidMs: number | null;
 }
 
 /**
@@ -20,14 +22,14 @@ export interface SeenState {
 const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
 
 const selectSeen = statementOf<[string, string], Omit<SeenState, 'kept'> & { kept: string | null }>(
-  `SELECT modified_ms AS modifiedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack
+  `SELECT modified_ms AS modifiedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack, paid_ms AS paidMs
    FROM storefront_orders WHERE source = ? AND order_id = ?`,
 );
 const remember = statementOf<Record<string, unknown>, never>(
-  `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms)
-   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :kept, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
+  `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms, paid_ms)
+   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :kept, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs, :paidMs)
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-     lines_left = :kept, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
+     lines_left = :kept, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder, paid_ms = coalesce(paid_ms, :paidMs),
      -- An order that waits to be read waits since its first state that did.
      seen_at_ms = CASE WHEN awaits_read_back = 1 AND :awaitsReadBack = 1 THEN seen_at_ms ELSE :nowMs END,
      -- A time ahead of the clock comes from a clock that was set, and must not stay.
@@ -61,6 +63,7 @@ export function rememberState(database: Sqlite, order: StorefrontOrder, seen: Se
     nowMs,
     awaitsReadBack: lines === null ? 1 : 0,
     keptOrder: order.keptOrder ?? null,
+    paidMs: order.paidMs ?? null,
     currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
   });
 }

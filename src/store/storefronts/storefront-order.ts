@@ -18,6 +18,8 @@ export interface StorefrontOrder {
   readonly state: 'unpaid' | 'paid' | 'on_hold' | 'unknown_status' | 'closed' | 'deleted';
   /** The shop's own word for the state, for people. */
   readonly status: string;
+  /** When it was paid; null: the shop did not say it yet, so a paid order is held. Absent: it does not matter. */
+  readonly paidMs?: number | null;
   readonly refundCount: number;
   /** Refunded in part, and the delivery does not say which lines. */
   readonly refundUnclear: boolean;
@@ -27,6 +29,8 @@ export interface StorefrontOrder {
   readonly nowMs: number;
   /** Read from the shop just now. A webhook only says what the state was when it changed. Absent: a webhook. */
   readonly isReadNow?: boolean;
+  /** Why nothing is bought for this order and many others like it: that is flagged once, for the shop. Absent or null: no such reason. */
+  readonly ofMany?: Pick<Rejection, 'code' | 'rule'> | null;
   /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
   readonly lines: readonly StorefrontLine[] | null;
   readonly unreadable: readonly UnreadableLine[];

@@ -4,6 +4,7 @@ import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts'
 import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../submission/rechecks.ts';
+import { findSeenState, type SeenState } from './newest-states.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
 import type { OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
@@ -39,6 +40,10 @@ const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId:
 const connect = statementOf<{ source: string; nowMs: number }, never>(
   `INSERT INTO storefront_connections (source, connected_at_ms) VALUES (:source, :nowMs)
    ON CONFLICT (source) DO NOTHING`,
+);
+const selectSites = columnOf<[string], string>('SELECT site FROM storefront_sites WHERE source = ?');
+const rememberSite = statementOf<{ source: string; site: string; nowMs: number }, never>(
+  `INSERT INTO storefront_sites (source, site, seen_at_ms) VALUES (:source, :site, :nowMs) ON CONFLICT DO NOTHING`,
 );
 const selectConnection = columnOf<[string], number>(
   'SELECT connected_at_ms FROM storefront_connections WHERE source = ?',
@@ -88,6 +93,15 @@ export class Storefronts extends OutboxSteps {
   );
   readonly flagShop = this.step(flagShop);
   readonly endShopFlag = this.write(endShopFlag);
+  /** The newest state of an order that was seen; null: none was. */
+  async seenOrder(order: OrderKey): Promise<Pick<SeenState, 'state' | 'paidMs'> | null> {
+    return findSeenState(this.database, order);
+  }
+  /** The sites of a shop: see `ShopOrder.sites`. */
+  async sitesOf(source: string): Promise<readonly string[]> {
+    return selectSites(this.database).all(source);
+  }
+  readonly rememberSite = this.write(rememberSite);
   /** When the shop with this source was connected; null: it never was. */
   readonly connectedAt = this.first(selectConnection);
   readonly watermark = this.first(selectWatermark);

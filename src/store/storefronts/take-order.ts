@@ -33,6 +33,7 @@ import {
   auditChange,
   endFlags,
   flagLine,
+  flagShop,
   flagUnreadableLines,
   flagUnreadableState,
   flagWithoutId,
@@ -72,6 +73,7 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   const taking: Taking = { outbox, database, order, taken: { ...nothing } };
   if (seen === null) countUnmappedSkus(database, order);
   flagUnreadable(taking);
+  flagOfMany(taking, seen);
   takeLines(taking);
   if (seen !== null) takeRemovedLines(taking);
   const { source, orderId, state } = order;
@@ -81,6 +83,15 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
   if (order.isReadNow === true || isNewer) taking.taken.released += endRecheck(database, order);
   return taking.taken;
+}
+
+/** Each order counts once, however often its shop sends it. */
+function flagOfMany({ outbox, database, order, taken }: Taking, seen: SeenState | null): void {
+  const { source, nowMs, ofMany = null, lines } = order;
+  if (ofMany === null || lines === null || (seen !== null && seen.kept !== null && seen.state === order.state)) return;
+  if (knownLinesOf(database, order).length > 0) return;
+  flagShop(outbox, { ...ofMany, source, nowMs, reopens: false });
+  taken.flagged += 1;
 }
 
 /** Flags an order that cannot be read, unless a newer state was seen before. Returns how many flags are new. */

@@ -37,6 +37,9 @@ const untilCorrected = 'it is bought when the storefront shows it corrected';
 const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
 export const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
 
+const whyPaidUnknown =
+  'the storefront shows the order as paid and does not say since when, and it was placed before this shop was connected, or too long ago: compare its payment in the shop, and release it to buy it, or cancel it';
+
 export function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
 }
@@ -61,10 +64,11 @@ export function whyNotBought(
   return order.refundUnclear ? flags.unclearRefund.rule : null;
 }
 
-function whyOrderIsNotBought({ state, status, onRefund, lines }: StorefrontOrder): string | null {
+function whyOrderIsNotBought({ state, status, onRefund, lines, paidMs }: StorefrontOrder): string | null {
   const until = 'it is bought when the storefront shows the order as paid again';
   switch (state) {
     case 'paid':
+      if (paidMs === null) return whyPaidUnknown;
       if (lines !== null || onRefund === 'ignore') return null;
       return 'the storefront was not asked yet which lines were refunded, or whose SKU a variation shows: it waits for that';
     case 'unknown_status':

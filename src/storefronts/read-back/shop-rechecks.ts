@@ -134,6 +134,7 @@ const problems: Readonly<Record<Exclude<StorefrontAnswer['kind'], 'taken'>, stri
   test: 'the shop shows it as a test order now',
   needs_refunds: 'its refunds could not be read',
   other: 'the shop answered with something that is no order',
+  other_shop: 'the shop answered with the order of another shop',
 };
 
 /** Why an order still waits; null: the answer was taken in, and it waits no more. */

@@ -37,15 +37,17 @@ export class Watermark {
     const { store, shop, clock } = this.#deps;
     const nowMs = clock.wallMs();
     if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
-    await this.advance(nowMs - shop.rest.lookbackH * hourMs);
+    await this.advance(nowMs - shop.lookbackH * hourMs);
   }
 
   /** The time from which a run reads. It is earlier when the clock of the shop is behind. */
   async startMs(clockAheadMs: number | null): Promise<number> {
     const { store, shop, clock } = this.#deps;
-    const { lookbackH, overlapS } = shop.rest;
+    const { lookbackH, rest } = shop;
     const aheadMs = Math.min(wrongClockMs, Math.max(0, clockAheadMs ?? 0));
-    return ((await store.watermark(shop.source)) ?? clock.wallMs() - lookbackH * hourMs) - overlapS * 1000 - aheadMs;
+    return (
+      ((await store.watermark(shop.source)) ?? clock.wallMs() - lookbackH * hourMs) - rest.overlapS * 1000 - aheadMs
+    );
   }
 
   /** Never beyond this machine's clock: an order with a date in the future would hide all changes until then. */

@@ -50,16 +50,20 @@ export function shown(value: unknown): string {
 }
 
 /**
- * The texts that a customer typed into a field of a line: every different text under that name, in capitals or not. Entries in
- * another form are of other plugins and are passed over.
+ * The texts of a field that plugins and customers fill, by its name in small letters. Entries in another form are passed over.
  * @param entries a list of `{ <nameKey>, value }`, or an object of names and values
  */
-export function customTexts(entries: unknown, nameKey: 'key' | 'name', wanted: string): readonly string[] {
+export function namedTexts(entries: unknown, nameKey: 'key' | 'name'): readonly (readonly [string, string])[] {
   const list: object = Array.isArray(entries) || isObject(entries) ? entries : {};
-  const texts = Object.entries(list).flatMap(([key, entry]: [string, unknown]): string[] => {
+  return Object.entries(list).flatMap(([key, entry]: [string, unknown]) => {
     const [name, value] = isObject(entry) ? [entry[nameKey], entry['value']] : [key, entry];
-    const isWanted = typeof name === 'string' && name.toLowerCase() === wanted.toLowerCase();
-    return isWanted && typeof value === 'string' && value.trim() !== '' ? [value.trim()] : [];
+    const isText = typeof name === 'string' && typeof value === 'string' && value.trim() !== '';
+    return isText ? [[name.toLowerCase(), value.trim()] as const] : [];
   });
+}
+
+/** Every different text under that name, in capitals or not. */
+export function customTexts(entries: unknown, nameKey: 'key' | 'name', wanted: string): readonly string[] {
+  const texts = namedTexts(entries, nameKey).flatMap(([name, text]) => (name === wanted.toLowerCase() ? [text] : []));
   return [...new Set(texts)];
 }

@@ -10,6 +10,10 @@ import type { DeliveryFailure } from '../../core/result/delivery-error.ts';
 /** One kind of shop: `platforms.ts` lists them. */
 export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopApi> {
   readonly webhook: WebhookFormat;
+  /** The shop of an address, as `ShopOrder.sites` names it; null: the address does not tell. */
+  readonly siteOf: (address: string) => string | null;
+  /** Whether its orders say when they were paid. */
+  readonly showsPayment: boolean;
   /** Reads an order as the platform's webhooks and its API show it, with every number as text. */
   readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;
   connect(rest: NonNullable<Shop['rest']>, context: ApiContext): Api;
@@ -49,6 +53,8 @@ export interface WebhookFormat {
   /** Marks a test order with any value but `false`; null: the platform has no such header. */
   readonly testHeader: string | null;
   readonly topicHeader: string;
+  /** Names the shop that sends it. */
+  readonly siteHeader: string;
   /** The topic of a deleted order, whose body has only its id. */
   readonly deletedTopic: string;
   /** The body of a ping that is not signed; null: the platform sends none. */

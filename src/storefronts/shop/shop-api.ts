@@ -11,6 +11,8 @@ export interface ShopApi {
   order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
   /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */
   ownSkus?(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
+  /** When the payments of an order reached its total, in ms; null: they do not say. Absent: the order itself says it. */
+  paidMs?(order: unknown, signal: AbortSignal): Promise<number | null>;
   /** Absent: the platform repeats failed webhooks, and tells what is deleted. */
   readonly checks?: ShopChecks;
   close(): Promise<void>;

@@ -12,8 +12,14 @@ export interface ShopOrder
   /** For people, for example `#1001`. */
   readonly number: string | null;
   readonly currency: string;
-  /** When it was paid, or placed where the platform has no time of payment; null: the order shows neither. */
+  /** When it was paid; null: the order does not say. */
   readonly paidMs: number | null;
+  /** When it was placed, which is never after its payment; null: the order does not say. */
+  readonly placedMs: number | null;
+  /** The shop shows it as delivered. */
+  readonly isDone: boolean;
+  /** The addresses and ids of the shop that the order names, each with its kind: `site shop.example.com`. */
+  readonly sites: readonly string[];
   /** `test`: a test order, which is never bought. */
   readonly state: ShopOrderState | 'test';
   readonly lines: readonly ShopOrderLine[];
@@ -52,8 +58,11 @@ export interface UnreadableOrder extends Pick<UnreadableStorefrontOrder, 'orderI
 export interface ReadContext {
   /** A header says that it is a test order. */
   readonly isTest: boolean;
+  /** The shop that a header names; absent: none does. */
+  readonly site?: string | undefined;
   /** The refunds of the order, as the platform's API shows them; null: they were not read. */
   readonly refunds: readonly unknown[] | null;
+  readonly nowMs: number;
   /** The topic that the webhook names. It is not signed. Null: it says nothing. */
   readonly topic: string | null;
   /** It comes from the shop's list of orders. */

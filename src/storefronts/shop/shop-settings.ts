@@ -44,6 +44,18 @@ export const shopKeys = {
   max_age_h: count(1, 8760)
     .default(168)
     .describe('Orders that were paid more than this many hours ago are flagged for review, not bought.'),
+  lookback_h: count(0, 8760)
+    .default(0)
+    .describe(
+      'How many hours before the first start with this shop its orders may have been paid to be bought. Older sales are reported in one row.',
+    ),
+  sites: z
+    .array(httpUrl)
+    .max(20)
+    .default([])
+    .describe(
+      'Further addresses by which the shop names itself. An order that names another address comes from a copy of the shop and is not bought.',
+    ),
   iccid_field: z
     .string()
     .min(1)
@@ -63,9 +75,6 @@ export const restKeys = {
     .refine(isCronExpression, 'must be a cron expression of five or six fields, for example "*/5 * * * *"')
     .default('*/5 * * * *')
     .describe('When the shop is read back, as a cron expression in UTC. The worker also reads it at its start.'),
-  lookback_h: count(0, 8760)
-    .default(0)
-    .describe('How many hours before the very first start read-back begins. Paid orders of that time are bought.'),
 };
 
 /** An order whose state is known for longer is read once more before a line of it is bought, where its shop is read back. */

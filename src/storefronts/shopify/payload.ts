@@ -29,10 +29,21 @@ export function readShopifyOrder(
   const status = document['financial_status'];
   const modifiedMs = shopTime(document['updated_at']);
   if (orderId === null) return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
-  const paidMs = shopTime(document['processed_at']) ?? shopTime(document['created_at']);
-  if (context.isTest || document['test'] === true || document['test'] === 'true') {
-    const head = { orderId, modifiedMs: modifiedMs ?? 0, paidMs, state: 'test', status: 'test' } as const;
-    return { kind: 'order', order: readOrder(document, head, shop.iccidField) };
+  // An order that was imported has an earlier time of processing, and one of a bank transfer is placed days before its payment.
+  const times = [shopTime(document['processed_at']), shopTime(document['created_at'])].filter((ms) => ms !== null);
+  const placedMs = times.length === 0 ? null : Math.min(...times);
+  const head = {
+    orderId,
+    placedMs,
+    paidMs: context.topic === 'orders/paid' ? context.nowMs : null,
+    isDone: document['fulfillment_status'] === 'fulfilled',
+    sites: sitesOf(document, context),
+  };
+  const gateways = listOf(document['payment_gateway_names']) ?? [];
+  const isBogus = gateways.some((name) => typeof name === 'string' && /\bbogus\b/i.test(name));
+  if (context.isTest || isBogus || document['test'] === true || document['test'] === 'true') {
+    const test = { ...head, modifiedMs: modifiedMs ?? 0, state: 'test', status: 'test' } as const;
+    return { kind: 'order', order: readOrder(document, test, shop.iccidField) };
   }
   if (typeof status !== 'string' && status !== null) {
     return unreadableOrder(document, 'financial_status', 'must be a text', modifiedMs);
@@ -40,17 +51,28 @@ export function readShopifyOrder(
   if (modifiedMs === null) return unreadableOrder(document, 'updated_at', 'must be a time');
   const isCancelled = !isNothing(document['cancelled_at']);
   const state = shopifyState(status, isCancelled);
-  if (paidMs === null && (state === 'paid' || state === 'unknown_status')) {
+  if (placedMs === null && (state === 'paid' || state === 'unknown_status')) {
     return unreadableOrder(document, 'processed_at', 'must be a time', modifiedMs);
   }
   const shown = isCancelled ? 'cancelled' : (status ?? 'without a status');
-  const head = { orderId, modifiedMs, paidMs, state, status: shown };
-  return { kind: 'order', order: readOrder(document, head, shop.iccidField) };
+  return { kind: 'order', order: readOrder(document, { ...head, modifiedMs, state, status: shown }, shop.iccidField) };
+}
+
+/** Its domain at Shopify never changes; the page of its status names the id of the shop. */
+function sitesOf({ order_status_url: page }: Fields, { site }: ReadContext): readonly string[] {
+  const [, id] = /^https:\/\/[^/]+\/(\d+)\/orders\//.exec(typeof page === 'string' ? page : '') ?? [];
+  return [domainOf(site) ?? [], id === undefined ? [] : `shop ${id}`].flat();
+}
+
+/** @param address a domain, or an address with one; null: it is none at Shopify */
+export function domainOf(address: string | undefined): string | null {
+  const [domain] = /[a-z0-9-]+\.myshopify\.com/i.exec(address ?? '') ?? [];
+  return domain === undefined ? null : `domain ${domain.toLowerCase()}`;
 }
 
 function readOrder(
   document: Fields,
-  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state' | 'status'>,
+  head: Omit<ShopOrder, 'number' | 'currency' | 'refundCount' | 'refundUnclear' | 'lines' | 'unreadable'>,
   iccidField: string,
 ): ShopOrder {
   const isClosed = head.state === 'closed';

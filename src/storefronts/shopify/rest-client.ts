@@ -4,7 +4,7 @@ import type { PlainHeaders } from '../../core/http-headers.ts';
 import type { OrderList, OrderPage, ReadOrder, ShopApi } from '../shop/shop-api.ts';
 import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
-import { isObject } from '../shop/payload-values.ts';
+import { isObject, shopTime } from '../shop/payload-values.ts';
 import { type ShopAnswer, type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
 import type { ShopifyRest } from './settings.ts';
 
@@ -15,6 +15,8 @@ const renewBeforeMs = 300_000;
 
 const bodySchema = z.looseObject({ orders: z.array(z.unknown()) });
 const scopesSchema = z.looseObject({ access_scopes: z.array(z.looseObject({ handle: z.string() })) });
+const transaction = z.looseObject({ kind: z.string(), status: z.string(), amount: z.string() });
+const transactionsSchema = z.looseObject({ transactions: z.array(transaction) });
 const wholeNumber = z.string().regex(/^\d{1,9}$/);
 const grantSchema = z.looseObject({ access_token: z.string().min(1).max(4096), expires_in: wholeNumber.nullish() });
 
@@ -74,6 +76,23 @@ export class ShopifyApi implements ShopApi {
     if (await this.#readsAllOrders(signal)) return null;
     const problem = 'the shop does not show the order: it was deleted, or it is older than 60 days';
     throw new ShopApiError('refused', `${call}: ${problem}, which only an app with the scope read_all_orders can tell`);
+  }
+
+  async paidMs(order: unknown, signal: AbortSignal): Promise<number | null> {
+    const { id, total_price: total } = isObject(order) ? order : {};
+    const path = `${adminPath}/orders/${String(id)}/transactions.json`;
+    const body = transactionsSchema.safeParse((await this.#get(path, signal)).value);
+    if (!body.success) throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer has no transactions`);
+    const payments = body.data.transactions
+      .filter(({ kind, status }) => status === 'success' && /^(?:sale|capture)$/.test(kind))
+      .map((paid) => ({
+        amount: Number(paid.amount),
+        ms: shopTime(paid['processed_at']) ?? shopTime(paid['created_at']),
+      }))
+      .toSorted((a, b) => (a.ms ?? 0) - (b.ms ?? 0));
+    let left = Number(total);
+    // What is paid later is for what was added to the order.
+    return payments.find(({ amount }) => (left -= amount) < 0.005)?.ms ?? payments.at(-1)?.ms ?? null;
   }
 
   async #readsAllOrders(signal: AbortSignal): Promise<boolean> {

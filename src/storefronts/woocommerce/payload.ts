@@ -5,10 +5,12 @@ import {
   isNothing,
   isObject,
   listOf,
+  namedTexts,
   piecesOf,
   shopTime,
 } from '../shop/payload-values.ts';
 import type { OrderReading, ReadContext, ShopOrderState } from '../shop/shop-order.ts';
+import { siteOf } from '../shop/site.ts';
 import {
   commonFields,
   type LineReading,
@@ -46,14 +48,23 @@ export function readWooCommerceOrder(
   if (modifiedMs === null) return unreadableOrder(document, 'date_modified_gmt', 'must be a time');
   const paidField = ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
   const paidMs = shopTime(document[paidField]);
-  const state = wooCommerceState(status, paidMs, shop.paidStatuses);
+  const marks = namedTexts(document['meta_data'], 'key');
+  const isTest = marks.some(([name, text]) => testMark.name.test(name) && testMark.text.test(text));
+  const isPaidLater = paidLater.test(textOf(document['payment_method']));
+  const state = wooCommerceState(status, paidMs, shop.paidStatuses, isPaidLater);
   if (paidMs === null && !isNoTime(document[paidField]) && state !== 'closed') {
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
   const refunded = refundedOf(document['refunds'], context.refunds);
-  const head = { orderId, modifiedMs, paidMs, state, status };
   const order = {
-    ...head,
+    orderId,
+    modifiedMs,
+    paidMs,
+    placedMs: shopTime(document['date_created_gmt']) ?? shopTime(document['date_created']),
+    state: isTest ? ('test' as const) : state,
+    status: state === 'unknown_status' && paidMs === null ? `${status} without a date of payment` : status,
+    isDone: withoutPrefix(status) === 'completed',
+    sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
     ...commonFields(document, 'number'),
     // A refund does not lower the quantities of the order, and only the refund names its lines.
     refundUnclear: state !== 'closed' && refunded === null,
@@ -100,15 +111,41 @@ const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
 
 /**
  * Whether the state of an order lets it be bought. An order that is paid on delivery is `processing` without a date of payment,
- * so both a paid status and a date are needed. Without a date the order was never paid, whatever its status.
+ * so both a paid status and a date are needed. With another way of payment, people or plugins left the date out: nobody knows.
  */
-function wooCommerceState(status: string, paidMs: number | null, paidStatuses: readonly string[]): ShopOrderState {
+function wooCommerceState(
+  status: string,
+  paidMs: number | null,
+  paidStatuses: readonly string[],
+  isPaidLater: boolean,
+): ShopOrderState {
   const name = withoutPrefix(status);
   if (closedStatuses.includes(name)) return 'closed';
-  if (paidMs === null) return 'unpaid';
-  if (paidStatuses.some((paid) => withoutPrefix(paid) === name)) return 'paid';
+  const isPaid = paidStatuses.some((paid) => withoutPrefix(paid) === name);
+  if (paidMs === null) return isPaid && !isPaidLater ? 'unknown_status' : 'unpaid';
+  if (isPaid) return 'paid';
   return openStatuses.includes(name) ? 'on_hold' : 'unknown_status';
 }
+
+/** Ways of payment in which the money comes with the goods, or after them. */
+const paidLater = /(?:^|[_-])cod(?:$|[_-])|on[_-]?(?:delivery|pickup|collection)|cash/i;
+
+/**
+ * How plugins mark a payment that was only tried: WooPayments, PayPal Payments, Mollie, Payment Plugins for Stripe; Klarna and
+ * those of SkyVerge (Square, Braintree, Authorize.Net) have an environment.
+ */
+const testMark = {
+  name: /^_(?:wcpay_mode|ppcp_paypal_payment_mode|mollie_payment_mode|wc_stripe_mode|wc_\w+_environment)$/,
+  text: /(?:^|[-_])(?:test|sandbox|dev)/i,
+};
+
+/** The address of the order within its shop. */
+function selfLink({ _links: links }: Fields): unknown {
+  const [link] = (isObject(links) ? listOf(links['self']) : null) ?? [];
+  return isObject(link) ? link['href'] : null;
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
  * The refunded quantity of each line, from refunds of the WooCommerce REST API v3, whose lines have negative quantities.

@@ -49,6 +49,8 @@ const keptColumns = [
   'rejections.created_at_ms',
   'requests.received_at_ms',
   'requests.updated_at_ms',
+  'storefront_mapped_skus.mapped_at_ms',
+  'storefront_sites.seen_at_ms',
   'storefront_unmapped_skus.first_seen_at_ms',
   'storefront_unmapped_skus.last_seen_at_ms',
   'storefront_watermarks.updated_at_ms',
@@ -62,6 +64,7 @@ const keptColumns = [
   'storefront_orders.current_at_ms',
   // By the shop's clock.
   'storefront_orders.modified_ms',
+  'storefront_orders.paid_ms',
   'storefront_watermarks.modified_ms',
   // Lengths.
   'attempts.duration_ms',

@@ -20,7 +20,6 @@ async function callsTo(answer: (response: ServerResponse, url: string) => void):
     rest: {
       url: `http://127.0.0.1:${port}`,
       schedule: '* * * * *',
-      lookbackH: 0,
       overlapS: 0,
       pageSize: 100,
       pagesPerRun: 1,

@@ -326,13 +326,13 @@ describe('a worker that reads a shop back', () => {
     const stub = await shopWith(0);
     const clock = new SystemClock();
     clock.wallMs = () => Date.now() - 72 * hour;
-    const before = await readBackOf('woocommerce', stub, { rest: { lookbackH: 0 }, clock });
+    const before = await readBackOf('woocommerce', stub, { lookbackH: 0, clock });
     await before.readBack.start();
     await before.readBack.stop();
     for (let day = 1; day <= 3; day += 1) {
       stub.put({ id: String(day), modifiedMs: minutesAgo((day - 1) * 24 * 60 + 30), body: wooBody(`${day}1`) });
     }
-    const after = await readBackOf('woocommerce', stub, { rest: { lookbackH: 0 }, outbox: before.outbox });
+    const after = await readBackOf('woocommerce', stub, { lookbackH: 0, outbox: before.outbox });
     expect(await after.run()).toMatchObject({ complete: true, accepted: 3 });
   });
 });

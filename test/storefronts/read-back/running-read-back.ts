@@ -36,6 +36,7 @@ export async function readBackOf(
   stub: StubShop,
   changes: {
     rest?: Partial<RestSettings> & { access?: ShopifyRest['access'] };
+    lookbackH?: number;
     clock?: Clock;
     outbox?: Outbox;
   } = {},
@@ -50,12 +51,17 @@ export async function readBackOf(
   };
   const logger = pino({ level: 'info' }, { write });
   const skuMap = writeSkuMap();
+  const { lookbackH = 24 } = changes;
   const rest = { ...restSettings(stub.url), ...changes.rest };
   const token = { kind: 'token', token: shopifyApp.token } as const;
   const shop: Shop =
     platform === 'woocommerce'
-      ? wooCommerceShop({ skuMap, rest: { ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret, ...rest } })
-      : shopifyShop({ skuMap, rest: { access: token, ...rest } });
+      ? wooCommerceShop({
+          skuMap,
+          lookbackH,
+          rest: { ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret, ...rest },
+        })
+      : shopifyShop({ skuMap, lookbackH, rest: { access: token, ...rest } });
   const store = outbox.store.storefronts;
   const storefronts = new StorefrontIntake({ shops: [shop], store, clock, logger, onChanged: () => undefined });
   const handler = storefronts.handlerFor(platform, 'main');

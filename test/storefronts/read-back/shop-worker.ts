@@ -24,11 +24,11 @@ export async function installationFor(
           shop: 'main',
           secrets: [{ value: secret }],
           sku_map: 'SKUS',
+          lookback_h: 24,
           rest: {
             url: stub.url,
             consumer_key: woo.key,
             consumer_secret: woo.secret,
-            lookback_h: 24,
             schedule: '0 0 1 1 *',
             ...rest,
           },

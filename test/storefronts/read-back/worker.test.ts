@@ -79,7 +79,7 @@ describe('a worker that reads a shop back', () => {
   });
 
   it('reads the refunds of an order that was changed before read-back began, and buys what is left', async () => {
-    const { stub, installation, worker } = await workerThatHasRead({ lookback_h: 0 });
+    const { stub, installation, worker } = await workerThatHasRead();
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
     order.refunds = oneRefunded('315');
     expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });

@@ -35,7 +35,7 @@ describe('read-back of a WooCommerce shop', () => {
   it('asks with a time without a zone, because WordPress converts a time that has one', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(2), body: wooBody('11') });
-    const { run, bought } = await readBackOf('woocommerce', stub, { rest: { lookbackH: 0 } });
+    const { run, bought } = await readBackOf('woocommerce', stub, { lookbackH: 0 });
     expect(await run()).toMatchObject({ orders: 1 });
     expect(stub.calls[0]?.url.searchParams.get('modified_after')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/);
     expect(bought()).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('read-back of a WooCommerce shop', () => {
   it('begins at the first start, and reads older orders only when asked to', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { lookbackH: 0 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { lookbackH: 0 });
     expect(await run()).toMatchObject({ complete: true, orders: 0 });
     const before = await watermark();
     expect(await run(minutesAgo(90))).toMatchObject({ complete: true, orders: 1, accepted: 1 });
@@ -171,7 +171,7 @@ describe('read-back of a WooCommerce shop', () => {
   it('reads further back when the clock of the shop is behind, and misses no order when it is ahead', async () => {
     const behind = await open();
     behind.clockAheadMs = -3_600_000;
-    const slow = await readBackOf('woocommerce', behind, { rest: { lookbackH: 0 } });
+    const slow = await readBackOf('woocommerce', behind, { lookbackH: 0 });
     behind.put({ id: '1', modifiedMs: minutesAgo(58), body: wooBody('11') });
     expect(await slow.run()).toMatchObject({ accepted: 1 });
 
@@ -189,7 +189,7 @@ describe('read-back of a WooCommerce shop', () => {
     const clock = new SystemClock();
     let aheadMs = 3 * hour;
     clock.wallMs = () => Date.now() + aheadMs;
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, rest: { lookbackH: 0 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, lookbackH: 0 });
     await run();
     aheadMs = 0;
     // This run still knows the old difference of the clocks.
@@ -210,7 +210,7 @@ describe('read-back of a WooCommerce shop', () => {
     const clock = new SystemClock();
     let behindMs = 0;
     clock.wallMs = () => Date.now() - behindMs;
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, rest: { lookbackH: 0 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, lookbackH: 0 });
     await run();
     const before = await watermark();
     behindMs = 3 * hour;
@@ -236,7 +236,7 @@ describe('read-back of a WooCommerce shop', () => {
       clock.wallMs = () => Date.now() - behindMs;
       const { run, bought, flagged, watermark } = await readBackOf('woocommerce', stub, {
         clock,
-        rest: { lookbackH: 0 },
+        lookbackH: 0,
       });
       expect((await run()).error).toMatchObject({ kind: 'clock', message: expect.stringContaining('until it is set') });
       expect([bought(), flagged(), await watermark()]).toEqual([[], [], marked]);

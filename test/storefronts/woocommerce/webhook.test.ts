@@ -63,7 +63,7 @@ describe('a webhook of WooCommerce', () => {
 
   it.each([
     ['pending', { status: 'pending', date_paid_gmt: null }],
-    ['to be paid on delivery', { status: 'processing', date_paid_gmt: null }],
+    ['to be paid on delivery', { status: 'processing', payment_method: 'cod', date_paid_gmt: null }],
     ['on hold', { status: 'on-hold' }],
     ['a draft', { status: 'checkout-draft', date_paid_gmt: null }],
     ['cancelled', { status: 'cancelled' }],

@@ -53,7 +53,8 @@ it('brings a new user from a shop to the first code in an order, as the walk-thr
   await run('check-config');
   const worker = installation.start([], configFile);
   await worker.started();
-  const order = stub.put({ id: '7', modifiedMs: Date.now(), body: oneCard('71') });
+  const paid = { date_paid_gmt: new Date().toISOString().slice(0, 19) };
+  const order = stub.put({ id: '7', modifiedMs: Date.now(), body: { ...oneCard('71'), ...paid } });
   await run('reconcile');
   await worker.line(isWritten);
   const [mail] = stub.shop.mails;

@@ -4,6 +4,8 @@ CREATE TABLE storefront_connections (
   connected_at_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+INSERT INTO storefront_connections SELECT DISTINCT source, 0 FROM shop_fingerprints;
+
 -- The addresses by which each shop names itself in its orders: an order that names another one comes from a copy of the shop.
 CREATE TABLE storefront_sites (
   source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
@@ -30,5 +32,5 @@ CREATE TABLE storefront_mapped_skus (
 
 -- What tells a sale from another one that the shop gave the same id; null: it does not say.
 ALTER TABLE storefront_orders ADD COLUMN sale_key TEXT;
--- When it was first seen as paid, by this machine's clock; null: it never was.
-ALTER TABLE storefront_orders ADD COLUMN paid_seen_ms INTEGER;
+-- When it was paid, as its first paid state told; null: no state has told it yet.
+ALTER TABLE storefront_orders ADD COLUMN paid_ms INTEGER;

@@ -10,9 +10,11 @@ export function hmacSha256(secret: string | Buffer, ...parts: readonly (string |
   return hmac.digest();
 }
 
+export const hasFormOfSignature = (sent: unknown): boolean => /^[A-Za-z0-9+/]{43}=$/.test(String(sent));
+
 /** Compares the signature in base64 that was sent in constant time, so that the time does not reveal where they differ. */
 export function isSignature(sent: string, expected: Buffer): boolean {
-  if (!/^[A-Za-z0-9+/]{43}=$/.test(sent)) return false;
+  if (!hasFormOfSignature(sent)) return false;
   return timingSafeEqual(Buffer.from(sent, 'base64'), expected);
 }
 
@@ -25,14 +27,15 @@ export interface StandardWebhookHeaders {
   readonly signature: string;
 }
 
-/** Null when the request has none of the three headers; a single missing one is empty. */
+/** Null when the request has none of the three headers by either name; a single missing one is empty. */
 export function standardWebhookHeaders(headers: IncomingHttpHeaders): StandardWebhookHeaders | null {
-  // One that was sent twice is joined by a comma, and then matches no secret.
-  const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((name) =>
-    headers[`webhook-${name}`]?.toString(),
-  );
-  if (id === undefined && timestamp === undefined && signature === undefined) return null;
-  return { id: id ?? '', timestamp: timestamp ?? '', signature: signature ?? '' };
+  for (const scheme of ['webhook', 'svix']) {
+    // One that was sent twice is joined by a comma, and then matches no secret.
+    const sent = ['id', 'timestamp', 'signature'].map((name) => headers[`${scheme}-${name}`]?.toString());
+    const [id = '', timestamp = '', signature = ''] = sent;
+    if (sent.some((value) => value !== undefined)) return { id, timestamp, signature };
+  }
+  return null;
 }
 
 /**

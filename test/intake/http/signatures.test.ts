@@ -71,6 +71,22 @@ describe('a request signed by the Standard Webhooks scheme', () => {
     expect((await call('POST', '/v1/orders', signed(olderWhsec, body), body)).status).toBe(403);
   });
 
+  it('is accepted with the names of Svix, which do not count beside those of the scheme', async () => {
+    const { call } = await startIntake();
+    const named = (headers: Record<string, string>) =>
+      Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]));
+    const good = signed(whsec, body);
+    const bad = signed(whsec, `${body} `);
+    const post = async (headers: Record<string, string>) => (await call('POST', '/v1/orders', headers, body)).status;
+    expect(await post(named(good))).toBe(202);
+    expect(await post(named(bad))).toBe(401);
+    expect(await post({ ...named(good), ...bad })).toBe(401);
+    expect(await post({ ...named(bad), ...good })).toBe(200);
+    // Parts of both are no signature.
+    const { 'webhook-id': id, ...rest } = good;
+    expect(await post({ ...rest, 'svix-id': id ?? '' })).toBe(401);
+  });
+
   it('buys nothing more when it is sent again under a new id, by its sender or by an attacker', async () => {
     const { call, outbox } = await startIntake();
     const first = await call('POST', '/v1/orders', signed(whsec, body), body);

@@ -53,7 +53,7 @@ async function intake(folder: string, token: string): Promise<string> {
     clock,
     logger: createLogger({ level: 'info', version: '0', instance: 'bench' }, log),
     version: '0',
-    shops: { handlerFor: () => null, health: () => 'pass' },
+    shops: { formats: [], handlerFor: () => null, health: () => 'pass' },
     config: {
       listen,
       source: 'webhook',

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 const minuteMs = 60_000;
 
 /**
- * Counts what was refused to callers, by reason. The first refusal is logged at once, then all of a minute in one line: a
+ * Counts what was refused to callers, by reason. The first of a reason is logged at once, then all of a minute in one line: a
  * flood of refusals is no flood of the log.
  */
 export class RefusalCounts {
@@ -14,6 +14,7 @@ export class RefusalCounts {
   readonly #stopping = new AbortController();
   #ofMinute = new Map<string, number>();
   #minute: Promise<void> | null = null;
+  #warns = false;
 
   constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
@@ -24,18 +25,24 @@ export class RefusalCounts {
     return this.#totals;
   }
 
-  /** @param reason one of a few words that the code knows */
-  count(reason: string): void {
-    this.#totals.set(reason, (this.#totals.get(reason) ?? 0) + 1);
-    this.#ofMinute.set(reason, (this.#ofMinute.get(reason) ?? 0) + 1);
-    if (this.#minute !== null || this.#stopping.signal.aborted) return;
-    this.#logger.warn({ reason }, 'refused a caller: others are counted for a minute');
-    this.#minute = this.#sumUp();
+  /**
+   * @param reason one of a few words that the code knows, and what it knows of the caller
+   * @param warns false: anybody causes it, and nobody needs to look
+   */
+  count(reason: string, warns = true, details: object = {}): void {
+    const [word = ''] = reason.split(' ');
+    const before = this.#ofMinute.get(reason) ?? 0;
+    this.#totals.set(word, (this.#totals.get(word) ?? 0) + 1);
+    this.#ofMinute.set(reason, before + 1);
+    this.#warns ||= warns;
+    if (this.#stopping.signal.aborted) return;
+    if (before === 0) this.#logger.warn({ reason, ...details }, 'refused a caller: others are counted for a minute');
+    this.#minute ??= this.#sumUp();
   }
 
-  /** The refusals of this minute, by reason; null: there were none. */
+  /** The refusals of this minute, by reason; null: there were none that warn. */
   recent(): Readonly<Record<string, number>> | null {
-    return this.#ofMinute.size === 0 ? null : Object.fromEntries(this.#ofMinute);
+    return !this.#warns ? null : Object.fromEntries(this.#ofMinute);
   }
 
   async stop(): Promise<void> {
@@ -47,6 +54,7 @@ export class RefusalCounts {
     await this.#clock.sleep(minuteMs, this.#stopping.signal);
     this.#logger.warn({ refused: Object.fromEntries(this.#ofMinute) }, 'refused callers in the last minute');
     this.#ofMinute = new Map();
+    this.#warns = false;
     this.#minute = null;
   }
 }

@@ -44,6 +44,8 @@ const shopify: Platform<ShopOf<'shopify'>, ShopifyApi> = {
 
 const platforms: { readonly [Name in PlatformName]: Platform<ShopOf<Name>> } = { woocommerce, shopify };
 
+export const webhookFormats = Object.values(platforms).map(({ webhook }) => webhook);
+
 /** The platform of a shop. It must be given the settings of this shop only. */
 export function platformOf(shop: Shop): Platform<Shop> {
   return platforms[shop.platform];

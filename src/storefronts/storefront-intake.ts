@@ -8,8 +8,9 @@ import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
 import { isVariation, planDeletion, planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
+import { unusableDelivery } from './shop/unusable-delivery.ts';
 import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
-import { platformOf } from './platforms.ts';
+import { platformOf, webhookFormats } from './platforms.ts';
 import { isOfOtherShop } from './shop/site.ts';
 import type { Shop } from './settings.ts';
 import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
@@ -26,7 +27,7 @@ interface StorefrontIntakeDeps {
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
 interface OrderSnapshot extends Omit<ReadContext, 'refunds' | 'nowMs'> {
-  /** The JSON document, with every number as text. */
+  /** The JSON document, with every number as text; undefined: it is none; `too_large`: it was not read. */
   readonly document: unknown;
   readonly refunds: KnownRefunds;
   /** Absent: the shop cannot be asked at the moment. */
@@ -46,11 +47,11 @@ interface AskedShop {
 type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
 
 /**
- * The outcome. `other`: no order, nothing is stored. `other_shop`: it names another shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
+ * The outcome. `other`: no order; `result`: there should be one. `other_shop`: it names another shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
  * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing of it is bought or cancelled until it is read back.
  */
 export type StorefrontAnswer =
-  | { readonly kind: 'other' | 'other_shop' }
+  | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
   | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
@@ -58,6 +59,7 @@ export type StorefrontAnswer =
 type AnsweredOrder = Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'state'>;
 
 export class StorefrontIntake {
+  readonly formats = webhookFormats;
   readonly #handlers: ReadonlyMap<string, ShopHandler>;
 
   /** @throws OrderSyncError CONFIG_INVALID when a SKU map cannot be used */
@@ -79,6 +81,8 @@ export class ShopHandler {
   readonly shop: Shop;
   readonly webhook: WebhookFormat;
   readonly skus: SkuFile;
+  /** Orders that deliveries named and did not have: to be read. */
+  readonly named = new Set<string>();
   readonly #deps: StorefrontIntakeDeps;
   /** SKUs of variations that are surely their own. */
   readonly #ownSkus = new Set<string>();
@@ -104,7 +108,7 @@ export class ShopHandler {
     if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, now));
     const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds, nowMs: now.nowMs };
     const reading = platform.readOrder(document, this.shop, context);
-    if (reading.kind === 'other') return reading;
+    if (reading.kind === 'other') return isListed ? reading : await this.#takeUnusable(snapshot);
     if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
     const { order } = reading;
     const { state } = order;
@@ -222,6 +226,24 @@ export class ShopHandler {
       onChanged(new Map());
     }
     return { kind: 'unreadable', orderId, flagged };
+  }
+
+  async #takeUnusable({ document, topic, refunds }: OrderSnapshot): Promise<StorefrontAnswer> {
+    const found = unusableDelivery(document, topic ?? '');
+    if (found === null) return { kind: 'other' };
+    const named = refunds === 'not_read' ? found.ids : [];
+    for (const id of named) this.named.add(id);
+    if (named.length > 0) return { kind: 'other', result: 'read_back' };
+    await this.flagUnusable(found.code, found.rule);
+    return { kind: 'other', result: 'unusable' };
+  }
+
+  async flagUnusable(code: string, rule: string): Promise<void> {
+    const { store, logger, onChanged } = this.#deps;
+    const { platform, shop, source } = this.shop;
+    await store.flagShop({ source, code, rule, nowMs: this.#context().nowMs });
+    logger.error({ platform, shop, code, rule }, 'a delivery about orders cannot be used');
+    onChanged(new Map());
   }
 
   #context(): { actor: string; nowMs: number } {

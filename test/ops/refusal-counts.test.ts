@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { RefusalCounts } from '../../src/ops/refusal-counts.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 
-test('a flood of refusals is two lines a minute', async () => {
+test('a flood of refusals is a line a reason and one a minute, and only some of them warn', async () => {
   const lines: Record<string, unknown>[] = [];
   const log = new Writable({
     write(text: Buffer, _encoding, done) {
@@ -22,12 +22,17 @@ test('a flood of refusals is two lines a minute', async () => {
   await expect.poll(() => counts.recent()).toBeNull();
   expect(lines).toMatchObject([
     { reason: 'pipelined', msg: 'refused a caller: others are counted for a minute' },
+    { reason: 'connections', msg: 'refused a caller: others are counted for a minute' },
     { refused: { pipelined: 1000, connections: 1 }, msg: 'refused callers in the last minute' },
   ]);
+  counts.count('unauthorized shop', false, { path: '/x' });
+  expect([counts.recent(), lines.at(-1)]).toMatchObject([null, { reason: 'unauthorized shop', path: '/x' }]);
   counts.count('connections');
+  expect(counts.recent()).toEqual({ 'unauthorized shop': 1, connections: 1 });
   await counts.stop();
   expect([...counts.totals]).toEqual([
     ['pipelined', 1000],
     ['connections', 2],
+    ['unauthorized', 1],
   ]);
 });

@@ -175,8 +175,8 @@ describe('a deleted order of a shop', () => {
       'not_an_order',
     );
     expect((await shops.woo(wooOrder({}, 1), deleted)).json.result).toBe('paid');
-    expect((await shops.woo({ id: 'x' }, deleted)).json.result).toBe('not_an_order');
-    expect(states(shops)).toEqual(['pending']);
+    expect((await shops.woo({ id: 'x' }, deleted)).json.result).toBe('unusable');
+    expect([states(shops), shops.flagged()]).toEqual([['pending'], ['null unusable_no_order']]);
   });
 });
 

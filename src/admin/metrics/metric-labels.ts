@@ -19,7 +19,7 @@ export const pauseReasons: readonly string[] = [
   other,
 ];
 
-/** Why a connection was closed, or a body was refused, before its caller was known. */
+/** Why a connection was closed, or a body or a delivery of a shop was refused, before its caller was known. */
 export const callerRefusals = [
   'connections',
   'connections_per_address',
@@ -29,6 +29,10 @@ export const callerRefusals = [
   'shut_out',
   'unverified_bytes',
   'verified_bytes',
+  'unauthorized',
+  'not_found',
+  'too_large',
+  'incomplete',
 ] as const;
 
 /** A product is a variant or a plan. */

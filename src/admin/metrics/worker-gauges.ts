@@ -200,7 +200,7 @@ const families: readonly Family[] = [
     name: 'refusals',
     metrics: {
       refused_callers_total: [
-        'Connections and bodies that were refused because of a limit, by listener and reason.',
+        'Connections and bodies that were refused because of a limit, and deliveries to shops that were, by listener and reason.',
         'listener',
         'reason',
       ],

@@ -107,6 +107,9 @@ export const attentionReasons = {
   other_shop: holding(
     'the orders that name another shop',
   )`remove the webhook from the copy of the shop. If it is this shop under another address, add the address to \`sites\` of the shop, \`reload\`, and read the orders with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,
+  delivery_unusable: holding(
+    'orders of this shop that came in such deliveries',
+  )`do in the shop what the message says, look there for paid orders that are missing here, then end it with ${'ack'}`,
   waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;
@@ -162,7 +165,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'sink_paused':
       return `${scope ?? ''}: ${message ?? ''}`;
     case 'awaits_read_back':
-      return 'the delivery did not say which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back';
+      return 'the delivery had no whole order, did not say which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back';
     case 'awaits_recheck': {
       const problem = message === null ? '' : `: ${message}`;
       return `is read again from the shop before it is bought, and that did not succeed yet${problem}`;

@@ -6,7 +6,7 @@ import { Refusal } from './problem.ts';
 export class BodyBytes {
   readonly #limit: number;
   #taken = 0;
-  /** Incomplete bodies of callers that have not proved who they are, the one that began the longest ago first. */
+  /** Incomplete bodies of callers that have not proved who they are. */
   readonly #unverified = new Set<GrowingBody>();
 
   constructor(limit: number) {
@@ -21,12 +21,12 @@ export class BodyBytes {
     this.#unverified.delete(body);
   }
 
-  /** Where there are not enough, unverified bodies give theirs to younger ones. False: that is not enough; none are taken. */
+  /** Where there are not enough, unverified bodies give theirs to others. False: that is not enough; none are taken. */
   take(bytes: number, taker: GrowingBody): boolean {
     while (this.#taken + bytes > this.#limit) {
-      const oldest = this.#oldestFor(taker);
-      if (oldest === undefined || oldest === taker) return false;
-      oldest.giveWay();
+      const largest = this.#largestFor(taker);
+      if (largest === undefined) return false;
+      largest.giveWay();
     }
     this.#taken += bytes;
     return true;
@@ -36,9 +36,9 @@ export class BodyBytes {
     this.#taken -= bytes;
   }
 
-  /** The one that gives way: of a stranger, before one of an address from which somebody proved himself. */
-  #oldestFor(taker: GrowingBody): GrowingBody | undefined {
-    const bodies = [...this.#unverified];
+  /** The one that gives way: of a stranger, before one of an address from which somebody proved himself: no order of usual size. */
+  #largestFor(taker: GrowingBody): GrowingBody | undefined {
+    const bodies = [...this.#unverified].filter((body) => body !== taker).sort((a, b) => b.size - a.size);
     return bodies.find(({ isProven }) => !isProven) ?? (taker.isProven ? bodies[0] : undefined);
   }
 }
@@ -124,6 +124,10 @@ class GrowingBody {
     this.#onGivenWay = place.onGivenWay;
   }
 
+  get size(): number {
+    return this.#buffer.length;
+  }
+
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -166,8 +170,8 @@ function incomplete(what: string): Refusal {
   return new Refusal('incomplete', `The body ${what}.`);
 }
 
-function tooLarge(maxBytes: number): Refusal {
-  return new Refusal('too_large', `A body may have at most ${maxBytes} bytes. Split the batch.`, {
+export function tooLarge(maxBytes: number): Refusal {
+  return new Refusal('too_large', `A body may have at most ${maxBytes} bytes.`, {
     // The rest of the body would have to be read before the next request on this connection.
     headers: { connection: 'close' },
   });

@@ -1,16 +1,17 @@
 import type { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
-import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
 import { parseExactJsonBytes } from '../../core/exact-json.ts';
 import type { StorefrontTaken } from '../../store/storefronts/storefront-order.ts';
 import type { Web } from './admission.ts';
 import type { CallerLimits } from './caller-limits.ts';
-import { hmacSha256, isSignature } from './signatures.ts';
+import { hasFormOfSignature, hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
+import { tooLarge } from './raw-body.ts';
 
 export interface ShopHandlers {
+  /** Those of all platforms. */
+  readonly formats: readonly ShopHandler['webhook'][];
   handlerFor(platform: string, shop: string): ShopHandler | null;
   health(): 'pass' | 'warn';
 }
@@ -34,7 +35,7 @@ export interface ShopHandler {
 }
 
 interface ShopDelivery {
-  /** The JSON of the body, with every number as text. */
+  /** The JSON of the body, with every number as text; undefined: it is none; `too_large`: it was not read. */
   readonly document: unknown;
   readonly isTest: boolean;
   readonly topic: string | null;
@@ -43,9 +44,9 @@ interface ShopDelivery {
   readonly isLast?: boolean;
 }
 
-/** `other`: no order. `other_shop`: an order of another shop, which is flagged. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
+/** `other`: no order; `result`: there should be one. `other_shop`: an order of another shop, which is flagged. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
 type ShopAnswer =
-  | { readonly kind: 'other' | 'other_shop' }
+  | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
   | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
@@ -71,14 +72,12 @@ export interface ReadBack {
 
 interface StorefrontDeps {
   readonly shops: ShopHandlers;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly bodyBytes: number;
   readonly limits: CallerLimits;
   readonly readBack: ReadBack | null;
 }
 
-const warnEveryMs = 60_000;
+/** An order of a shop may be larger than a batch: it has what plugins add. */
+const mostBytes = 8 * 1_048_576;
 /** In the place of a document: the body is a ping, which no shop signs. */
 const ping = Symbol('ping');
 
@@ -87,43 +86,39 @@ const ping = Symbol('ping');
  * it leads to a purchase: WooCommerce never repeats a failed delivery and disables a webhook that fails too often.
  */
 export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
-  const warnedAtMs = new Map<ShopHandler, number>();
   const routes = new Hono<Web>();
-  routes.post('/webhooks/:platform/:shop', async (context) => {
+  routes.on(['GET', 'POST'], '/webhooks/:platform/:shop', async (context) => {
     const handler = deps.shops.handlerFor(context.req.param('platform'), context.req.param('shop'));
     if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
+    if (context.req.method !== 'POST') return context.text('This address works: the shop posts its webhooks here.');
     const { incoming } = context.env;
     const { headers } = incoming;
     const { signatureHeader, unsignedPing, testHeader, topicHeader, siteHeader } = handler.webhook;
-    const from = { isVerified: false, maxBytes: deps.bodyBytes };
+    const signature = headers[signatureHeader]?.toString();
+    // What nobody signed takes no memory; only a ping is that short.
+    if (!hasFormOfSignature(signature) && !(Number(headers['content-length']) < 64)) throw wronglySigned();
+    // A longer one is read, too: whether it is signed decides whether it is flagged.
+    const from = { isVerified: false, maxBytes: 2 * mostBytes };
     const document = await deps.limits.useBody(incoming, from, (body) => {
-      const signature = headers[signatureHeader];
       if (signature === undefined && unsignedPing?.test(body.subarray(0, 64).toString('latin1'))) return ping;
-      if (!isSignedBy(handler.shop.secrets, body, signature)) refuseSignature(deps, handler, warnedAtMs);
+      if (!isSignedBy(handler.shop.secrets, body, signature)) throw wronglySigned();
       deps.limits.guard.proven(incoming.socket);
-      return parseExactJsonBytes(body);
+      return body.length > mostBytes ? 'too_large' : parseExactJsonBytes(body);
     });
     if (document === ping) return context.json({ result: 'ping' });
-    if (document === undefined) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
     const test = testHeader === null ? undefined : headers[testHeader];
     const isTest = test !== undefined && test !== 'false';
     const topic = headers[topicHeader]?.toString() ?? null;
     const site = headers[siteHeader]?.toString();
-    return await takeIn(deps, handler, { document, isTest, topic, site, isListed: false }, context);
+    const answer = await takeIn(deps, handler, { document, isTest, topic, site, isListed: false }, context);
+    if (document === 'too_large') throw tooLarge(mostBytes);
+    return answer;
   });
   return routes;
 }
 
-function refuseSignature(deps: StorefrontDeps, handler: ShopHandler, warnedAtMs: Map<ShopHandler, number>): never {
-  const { clock, logger } = deps;
-  // Anybody can send such requests: one line a minute is enough to notice a wrong secret, and does not fill the disk.
-  if (clock.monoMs() - (warnedAtMs.get(handler) ?? Number.NEGATIVE_INFINITY) >= warnEveryMs) {
-    warnedAtMs.set(handler, clock.monoMs());
-    const { platform, shop } = handler.shop;
-    logger.warn({ platform, shop }, 'a delivery with a wrong signature was refused: is the secret right?');
-  }
-  throw new Refusal('unauthorized', 'The signature does not fit the body.');
-}
+const wronglySigned = (): Refusal =>
+  new Refusal('unauthorized', 'The signature does not fit the body: is the secret that of the shop?');
 
 async function takeIn(
   { readBack }: StorefrontDeps,
@@ -135,6 +130,8 @@ async function takeIn(
   const name = { platform, shop };
   const canRead = readBack?.isReady(name) ?? false;
   const answer = await handler.take({ ...delivery, refunds: canRead ? 'not_read' : 'unknown' });
+  // The list of the shop has what it could not send.
+  if (answer.kind === 'other' && answer.result !== undefined) readBack?.notify(name);
   if (answer.kind !== 'needs_refunds') return context.json(answerBody(answer));
   if (await readBack?.willRead(name)) {
     readBack?.notify(name);
@@ -147,7 +144,7 @@ async function takeIn(
 function answerBody(answer: ShopAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
-      return { result: 'not_an_order' };
+      return { result: answer.result ?? 'not_an_order' };
     case 'other_shop':
       return { result: 'other_shop' };
     case 'unreadable':
@@ -168,8 +165,7 @@ function answerBody(answer: ShopAnswer): Record<string, string | number> {
   }
 }
 
-function isSignedBy(secrets: readonly string[], body: Buffer, signature: string | string[] | undefined): boolean {
-  if (typeof signature !== 'string') return false;
+function isSignedBy(secrets: readonly string[], body: Buffer, signature = ''): boolean {
   let isSigned = false;
   // All secrets are tried, because the time must not reveal which one was right.
   for (const secret of secrets) if (isSignature(signature, hmacSha256(secret, body))) isSigned = true;

@@ -1,12 +1,15 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import { getPath } from 'hono/utils/url';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import { messageText } from '../../core/message-text.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import { Admission, type Web } from './admission.ts';
 import { CallerLimits } from './caller-limits.ts';
+import { hasFormOfSignature } from './signatures.ts';
 import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { LargeAnswers } from './large-answers.ts';
@@ -141,13 +144,12 @@ export class WebhookIntake {
         this.#waiting.notify();
       },
     };
-    const { bodyBytes } = config.limits;
     const routes = [
-      storefrontRoutes({ shops, clock, logger, bodyBytes, limits: this.#limits, readBack }),
+      storefrontRoutes({ shops, limits: this.#limits, readBack }),
       orderRoutes(orders),
       documentRoutes(version),
     ];
-    return { respond: webhookRoutes(routes, logger).fetch, shops };
+    return { respond: webhookRoutes(routes, shops, logger, this.#limits).fetch, shops };
   }
 
   async #answer(...[request, bindings]: Parameters<WebhookAnswers>): Promise<Response> {
@@ -166,15 +168,40 @@ export class WebhookIntake {
   }
 }
 
-function webhookRoutes(parts: readonly Hono<Web>[], logger: Logger): Hono<Web> {
-  const app = new Hono<Web>();
+/** Without slashes too many, and with platforms in small letters. */
+const pathOf = (request: Request): string =>
+  getPath(request)
+    .replaceAll(/\/+(?=\/|$)/g, '')
+    .replace(/^\/webhooks\/[^/]+/i, (start) => start.toLowerCase());
+
+function webhookRoutes(
+  parts: readonly Hono<Web>[],
+  shops: ShopHandlers,
+  logger: Logger,
+  { refusals }: CallerLimits,
+): Hono<Web> {
+  const app = new Hono<Web>({ getPath: pathOf });
+  /** Counts what a shop may have met: at its address, or with its headers, which no stranger sends by mistake. */
+  const refuse = (refusal: Refusal, { req: { path }, env }: Context<Web>): Response => {
+    const { code, message } = refusal;
+    const { headers } = env.incoming;
+    const [, root, platform = '', shop = ''] = path.split('/');
+    const isFromShop = shops.formats.some(
+      ({ signatureHeader, topicHeader }) => hasFormOfSignature(headers[signatureHeader]) && topicHeader in headers,
+    );
+    const address = shops.handlerFor(platform, shop) === null ? '' : ` ${platform}/${shop}`;
+    const reason = `${code}${address}${isFromShop ? ' with the headers of a shop' : ''}`;
+    if (isFromShop || root === 'webhooks')
+      refusals.count(reason, isFromShop, { path: messageText(path, 100), message });
+    return problemResponse(refusal);
+  };
   for (const routes of parts) app.route('/', routes);
   app.all('/webhooks/:platform/:shop', () => methodNotAllowed('POST'));
   app.all('/v1/orders', () => methodNotAllowed('POST'));
   app.all('/v1/orders/:source/:order_id', () => methodNotAllowed('GET, DELETE'));
-  app.notFound(() => problemResponse(new Refusal('not_found', 'There is nothing at this address. See /docs.')));
-  app.onError((error) => {
-    if (error instanceof Refusal) return problemResponse(error);
+  app.notFound((context) => refuse(new Refusal('not_found', 'There is nothing at this address. See /docs.'), context));
+  app.onError((error, context) => {
+    if (error instanceof Refusal) return refuse(error, context);
     if (isDiskFull(error)) return problemResponse(fullDisk());
     if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');

@@ -191,6 +191,7 @@ export class ShopReader {
       this.#lastAwaited = orderId;
       await this.#readOne(orderId, signal, counts);
     }
+    for (const orderId of this.#deps.handler().named) await this.#readOne(orderId, signal, counts);
   }
 
   /** Reads an order with its refunds. One that cannot be read waits on disk for the next run, and does not block others. */
@@ -198,10 +199,15 @@ export class ShopReader {
     const { handler, api, logger } = this.#deps;
     try {
       const read = await api.order(orderId, signal);
+      // What a delivery named may be no order, so its absence is no deletion.
+      if (handler().named.delete(orderId) && read === null) return;
       this.#count(await handler().takeNow(orderId, read, { api, signal }), counts);
     } catch (error) {
       if (!(error instanceof ShopApiError) || !ofOneOrder.includes(error.kind)) throw error;
-      logger.error({ order_id: orderId, message: error.message }, 'an order with refunds could not be read: it waits');
+      const { message } = error;
+      const rule = `the order ${orderId}, which a delivery named, cannot be read: ${message}`;
+      if (handler().named.delete(orderId)) await handler().flagUnusable('unusable_no_order', rule);
+      logger.error({ order_id: orderId, message }, 'an order could not be read: it waits');
     }
   }
 

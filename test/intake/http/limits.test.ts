@@ -303,6 +303,19 @@ describe('the memory of bodies', () => {
     expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(99_000))).status).toBe(401);
   });
 
+  it('is taken from the largest body, so strangers keep out no order of the usual size', async () => {
+    const running = await startIntake({ limits: { unverifiedBytes: 100_000 } });
+    const usual = await hold(running, 20_000);
+    const large = [await hold(running, 50_000, '127.0.0.2'), await hold(running, 60_000, '127.0.0.3')];
+    // Each is larger than what is left beside the ones before it.
+    for (let host = 4; host < 8; host += 1) large.push(await hold(running, 70_000, `127.0.0.${host}`));
+    for (const { answered } of large.slice(0, -1)) expect(await answered).toContain(' 503 ');
+    usual.finish();
+    expect(await usual.answered).toContain('401 Unauthorized');
+    large.at(-1)?.finish();
+    expect(await large.at(-1)?.answered).toContain('401 Unauthorized');
+  });
+
   it('is taken from strangers first, and by strangers from nobody else', async () => {
     const running = await startIntake({ limits: { unverifiedBytes: 100_000 } });
     expect((await running.post(order())).status).toBe(202);

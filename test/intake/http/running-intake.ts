@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
@@ -18,6 +18,8 @@ export interface IntakeChanges {
   readonly config?: Partial<WebhookSettings>;
   readonly shops?: readonly Shop[];
   readonly clock?: Clock;
+  /** Default: none of it is kept. */
+  readonly logger?: Logger;
   /** What the wall clock shows, instead of the time. */
   readonly wallMs?: number;
 }
@@ -53,7 +55,7 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
   const onAccepted = (): void => {
     notifications += 1;
   };
-  const logger = pino({ level: 'silent' });
+  const logger = changes.logger ?? pino({ level: 'silent' });
   const { store } = outbox;
   const storefronts = { shops: changes.shops ?? [], store: store.storefronts, clock, logger, onChanged: onAccepted };
   const intake = await WebhookIntake.start({

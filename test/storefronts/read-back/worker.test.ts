@@ -89,6 +89,22 @@ describe('a worker that reads a shop back', () => {
     await worker.end('SIGTERM');
   });
 
+  it('reads an order that a delivery only names, and its list after a delivery with an error', async () => {
+    const { stub, installation, worker } = await workerThatHasRead({ lookback_h: 0 });
+    stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
+    expect(await deliver(worker, { action: 'woocommerce_payment_complete', arg: '727' })).toEqual({
+      result: 'read_back',
+    });
+    await worker.line(foundOrders);
+    stub.put({ id: '728', modifiedMs: minutesAgo(0), body: wooBody('316') });
+    const denied = { code: 'woocommerce_rest_cannot_view', message: 'no', data: { status: '401' } };
+    expect(await deliver(worker, denied)).toEqual({ result: 'unusable' });
+    const lines = () => installation.query<{ n: number }>('SELECT count(*) AS n FROM lines')[0]?.n;
+    while (lines() !== 2) await new Promise((next) => void setTimeout(next, 50));
+    expect(installation.query('SELECT code FROM rejections')).toEqual([{ code: 'unusable_rest_error' }]);
+    await worker.end('SIGTERM');
+  });
+
   it('logs an error for a webhook with an order that it cannot read, and none for a product', async () => {
     const stub = await new StubWooCommerce().open();
     const installation = await installationFor(stub);

@@ -231,14 +231,15 @@ export class ShopHandler {
   async #takeUnusable({ document, topic, refunds }: OrderSnapshot): Promise<StorefrontAnswer> {
     const found = unusableDelivery(document, topic ?? '');
     if (found === null) return { kind: 'other' };
-    const named = refunds === 'not_read' ? found.ids : [];
-    for (const id of named) this.named.add(id);
-    if (named.length > 0) return { kind: 'other', result: 'read_back' };
-    await this.flagUnusable(found.code, found.rule);
+    if (refunds === 'not_read' && found.ids.length > 0) {
+      for (const id of found.ids) this.named.add(id);
+      return { kind: 'other', result: 'read_back' };
+    }
+    await this.flagUnusable(found.rule, found.code);
     return { kind: 'other', result: 'unusable' };
   }
 
-  async flagUnusable(code: string, rule: string): Promise<void> {
+  async flagUnusable(rule: string, code = 'unusable_no_order'): Promise<void> {
     const { store, logger, onChanged } = this.#deps;
     const { platform, shop, source } = this.shop;
     await store.flagShop({ source, code, rule, nowMs: this.#context().nowMs });

@@ -334,14 +334,14 @@ const ways: readonly Way[] = [
   {
     name: 'deliveries of a shop about orders that have none',
     fail: async (store) => {
-      const rule = 'recreate the webhook as a user who may view orders: the delivery "order.updated " has an error';
+      const rule = 'recreate the webhook as a user who may view orders: the delivery order.updated has an error';
       const flag = { source: 'shop1', code: 'unusable_rest_error', rule, nowMs: agoMs(anHour) };
       await store.storefronts.flagShop(flag);
       await store.storefronts.flagShop(flag);
     },
     kind: 'storefront',
     code: 'unusable_rest_error',
-    message: 'as a user who may view orders: the delivery "order.updated " has an error (2 times)',
+    message: 'as a user who may view orders: the delivery order.updated has an error (2 times)',
     result: null,
     refusal: null,
   },

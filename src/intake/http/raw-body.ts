@@ -38,7 +38,8 @@ export class BodyBytes {
 
   /** The one that gives way: of a stranger, before one of an address from which somebody proved himself: no order of usual size. */
   #largestFor(taker: GrowingBody): GrowingBody | undefined {
-    const bodies = [...this.#unverified].filter((body) => body !== taker).sort((a, b) => b.size - a.size);
+    const others = [...this.#unverified].filter((body) => body !== taker);
+    const bodies = others.toSorted((a, b) => b.size - a.size);
     return bodies.find(({ isProven }) => !isProven) ?? (taker.isProven ? bodies[0] : undefined);
   }
 }

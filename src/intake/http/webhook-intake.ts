@@ -181,18 +181,17 @@ function webhookRoutes(
   { refusals }: CallerLimits,
 ): Hono<Web> {
   const app = new Hono<Web>({ getPath: pathOf });
-  /** Counts what a shop may have met: at its address, or with its headers, which no stranger sends by mistake. */
+  /** Counts what a shop may have met: at its address, or with its headers, which strangers do not send by mistake. */
   const refuse = (refusal: Refusal, { req: { path }, env }: Context<Web>): Response => {
-    const { code, message } = refusal;
     const { headers } = env.incoming;
     const [, root, platform = '', shop = ''] = path.split('/');
     const isFromShop = shops.formats.some(
       ({ signatureHeader, topicHeader }) => hasFormOfSignature(headers[signatureHeader]) && topicHeader in headers,
     );
-    const address = shops.handlerFor(platform, shop) === null ? '' : ` ${platform}/${shop}`;
-    const reason = `${code}${address}${isFromShop ? ' with the headers of a shop' : ''}`;
-    if (isFromShop || root === 'webhooks')
-      refusals.count(reason, isFromShop, { path: messageText(path, 100), message });
+    const name = shops.handlerFor(platform, shop) === null ? '' : ` ${platform}/${shop}`;
+    const reason = `${refusal.code}${name}${isFromShop ? ' with the headers of a shop' : ''}`;
+    const details = { path: messageText(path, 100), message: refusal.message };
+    if (isFromShop || root === 'webhooks') refusals.count(reason, isFromShop, details);
     return problemResponse(refusal);
   };
   for (const routes of parts) app.route('/', routes);

@@ -206,7 +206,7 @@ export class ShopReader {
       if (!(error instanceof ShopApiError) || !ofOneOrder.includes(error.kind)) throw error;
       const { message } = error;
       const rule = `the order ${orderId}, which a delivery named, cannot be read: ${message}`;
-      if (handler().named.delete(orderId)) await handler().flagUnusable('unusable_no_order', rule);
+      if (handler().named.delete(orderId)) await handler().flagUnusable(rule);
       logger.error({ order_id: orderId, message }, 'an order could not be read: it waits');
     }
   }

@@ -5,17 +5,14 @@ const envelope = /^(?:orders?|order_edit|data|payload|body|arg)$/;
 const ofOrders = /^(?:orders?|order_key|date_paid|date_paid_gmt|financial_status)$/;
 const otherAction = /cart|coupon|customer|product|stock|subscription|user/;
 
-/**
- * A signed delivery that should have an order and has none, and the orders that it names. Null: it is about something else, by
- * its topic, or by its body where it has no topic.
- */
+/** What is wrong with a signed delivery that should have an order, and the orders that it names. Null: it is about something else. */
 export function unusableDelivery(document: unknown, topic: string) {
   const parts = partsOf(document, 3);
   const ids = parts.flatMap(({ order_id: order, arg, id }) => idOf(order) ?? idOf(arg) ?? idOf(id) ?? []);
   const names = parts.flatMap(Object.keys);
   const [{ action, code, message } = {}] = parts;
   const found = (kind: string, advice: string, problem: string) => {
-    const rule = messageText(`${advice}: the delivery "${topic} ${ids[0] ?? ''}" ${problem}`);
+    const rule = messageText(`${advice}: the delivery ${topic} ${ids[0] ?? ''} ${problem}`);
     return { ids, code: `unusable_${kind}`, rule };
   };
   if (typeof action === 'string' && names.includes('arg')) {
@@ -29,12 +26,13 @@ export function unusableDelivery(document: unknown, topic: string) {
     const advice = 'recreate the webhook as a user who may view orders';
     return found('rest_error', advice, `has the error "${code}: ${message}"`);
   }
-  const isQuiet = !/^orders?[./]/i.test(topic) && !names.some((name) => ofOrders.test(name));
-  if (isQuiet || names.includes('billing_period')) return null;
+  // A topic that is missing or unknown does not say what it is. A subscription has the fields of an order.
+  const isSure = /^orders?[./]/i.test(topic) || names.some((name) => ofOrders.test(name));
+  if (!isSure || names.includes('billing_period')) return null;
   return found('no_order', 'let the shop send whole orders', `has only the fields "${names.join()}"`);
 }
 
-/** The objects of a document, of its list, and in envelopes. */
+/** The objects of a document, also those of a list and in envelopes. */
 function partsOf(value: unknown, depth: number): readonly Fields[] {
   if (depth === 0) return [];
   if (Array.isArray(value)) return value.slice(0, 100).flatMap((item) => partsOf(item, depth - 1));

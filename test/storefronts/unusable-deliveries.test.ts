@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { whatToDo } from '../../src/core/operator/attention.ts';
 import { minutesAgo, numbersAsText, readBackOf, shopifyBody, wooBody } from './read-back/running-read-back.ts';
-import { send, StubShopify, StubWooCommerce } from './read-back/stub-shop.ts';
+import { send, type StubShop, StubShopify, StubWooCommerce } from './read-back/stub-shop.ts';
 import { shopifyOrder, startShops, wooOrder } from './storefront-shops.ts';
 
 const ofWoo = (topic: string) => ({ 'X-WC-Webhook-Topic': topic });
@@ -195,6 +195,15 @@ describe('a delivery that names an order and does not have it', () => {
   const take = (body: unknown, topic: string) =>
     ({ document: numbersAsText(body), topic, isTest: false, isListed: false, refunds: 'not_read' }) as const;
 
+  /** A shop of which the list was read to the present: it does not show older orders any more. */
+  const readToPresent = async (platform: 'woocommerce' | 'shopify', stub: StubShop) => {
+    const shop = await readBackOf(platform, stub);
+    const body = platform === 'woocommerce' ? wooBody('1') : shopifyBody('1');
+    stub.put({ id: '1', modifiedMs: minutesAgo(0), body: { ...body, line_items: [] } });
+    await shop.run();
+    return shop;
+  };
+
   it.each([
     ['an action', { action: 'woocommerce_payment_complete', arg: 727 }, 'action.woocommerce_payment_complete'],
     ['an order without its lines', { id: 727, status: 'processing' }, 'order.updated'],
@@ -202,9 +211,7 @@ describe('a delivery that names an order and does not have it', () => {
     ['an envelope', { data: { order: { id: 727 } } }, ''],
   ])('has it read from the shop at once when it is %s', async (_, body, topic) => {
     const stub = await new StubWooCommerce().open();
-    const { handler, run, bought, flagged } = await readBackOf('woocommerce', stub);
-    await run();
-    // Long before what the list has.
+    const { handler, run, bought, flagged } = await readToPresent('woocommerce', stub);
     stub.put({ id: '727', modifiedMs: minutesAgo(120), body: wooBody('315') });
     expect(await handler.take(take(body, topic))).toEqual({ kind: 'other', result: 'read_back' });
     expect(await run()).toMatchObject({ accepted: 1 });
@@ -216,8 +223,7 @@ describe('a delivery that names an order and does not have it', () => {
 
   it('has it read from Shopify, too', async () => {
     const stub = await new StubShopify().open();
-    const { handler, run, bought, flagged } = await readBackOf('shopify', stub);
-    await run();
+    const { handler, run, bought, flagged } = await readToPresent('shopify', stub);
     stub.put({ id: '727', modifiedMs: minutesAgo(120), body: shopifyBody('315') });
     await handler.take(take({ order_edit: { id: 3, order_id: 727 } }, 'orders/edited'));
     expect(await run()).toMatchObject({ accepted: 1 });
@@ -239,8 +245,7 @@ describe('a delivery that names an order and does not have it', () => {
 
   it('is flagged when the order cannot be read, and others are read', async () => {
     const stub = await new StubWooCommerce().open();
-    const { handler, run, bought, flagged } = await readBackOf('woocommerce', stub);
-    await run();
+    const { handler, run, bought, flagged } = await readToPresent('woocommerce', stub);
     stub.put({ id: '728', modifiedMs: minutesAgo(120), body: wooBody('316') });
     stub.misbehave = ({ url }, response) => url.pathname.endsWith('/orders/727') && send(response, 500, 'no');
     await handler.take(take([{ id: 727 }, { id: 728 }], 'order.updated'));

@@ -53,7 +53,7 @@ async function intake(folder: string, token: string): Promise<string> {
     clock,
     logger: createLogger({ level: 'info', version: '0', instance: 'bench' }, log),
     version: '0',
-    shops: { formats: [], handlerFor: () => null, health: () => 'pass' },
+    shops: { formats: [], handlerFor: () => null, health: () => 'pass', details: () => null },
     config: {
       listen,
       source: 'webhook',

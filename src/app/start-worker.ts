@@ -234,7 +234,8 @@ async function startBackground(
   const check = apiClockCheck(submission);
   await life.push('API clock check', () => check.stop());
   check.start();
-  const jobs = nightlyJobs(deps, parts);
+  const maps = new Loop({ clock, round: () => parts.storefronts.intake.followMaps() });
+  const jobs = [...nightlyJobs(deps, parts), maps];
   for (const job of jobs) {
     await life.push('nightly jobs', () => job.stop());
     job.start();

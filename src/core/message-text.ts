@@ -6,13 +6,21 @@ export function messageText(text: string, limit: number = messageLimit): string 
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim();
+  return cutTo(line, limit);
+}
+
+function cutTo(line: string, limit: number): string {
   // Array.from splits between characters, never inside one.
   const characters = line.length > limit ? Array.from(line) : [];
   return characters.length > limit ? `${characters.slice(0, limit - 1).join('')}…` : line;
 }
 
+/** Text from outside in quotes, with what nobody would see in it by its code: `"STEAM\u00a020"`. */
 export function quoted(value: string): string {
-  return `"${messageText(value, 64)}"`;
+  const shown = value.slice(0, 100).replaceAll(/(?! )[\p{C}\p{Z}\p{DI}]/gu, (character) => {
+    return `\\u${character.codePointAt(0)?.toString(16).padStart(4, '0')}`;
+  });
+  return `"${cutTo(shown, 64)}"`;
 }
 
 /** So many characters of a secret are more than a word of the text that happens to be equal. */

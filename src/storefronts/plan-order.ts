@@ -1,7 +1,8 @@
 import { isoTime } from '../core/clock.ts';
 import { messageText, quoted } from '../core/message-text.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
-import { rulesOfLine, type Sku, type SkuMap, type SkuRules } from '../core/order/sku.ts';
+import { rulesOfLine, type Sku, type SkuRules } from '../core/order/sku.ts';
+import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
 import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefront-order.ts';
 import type { ShopSettings } from './shop/shop-settings.ts';
 import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } from './shop/shop-order.ts';
@@ -16,6 +17,8 @@ type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
   readonly earliestMs?: number;
   /** The SKUs that are surely those of variations; null or absent: all are. */
   readonly ownSkus?: ReadonlySet<string> | null;
+  /** Normal forms of SKUs that the map lacks and had before. */
+  readonly before?: readonly string[];
 };
 
 /** @param product see `ShopOrderLine` */
@@ -40,14 +43,14 @@ export function planOrder(
   order: RealOrder,
   shop: ShopSettings,
   skus: SkuMap,
-  { ownSkus = null, ...context }: PlanContext,
+  { ownSkus = null, before = [], ...context }: PlanContext,
 ): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs, earliestMs = 0 } = context;
   const lines = order.lines.map((line) => {
     const parentSku = skusOfLines.get(line.parentId) ?? null;
-    const lacksSku = isVariation(line.product) && ownSkus?.has(line.sku) === false;
-    return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku });
+    const lacksSku = isVariation(line.product) && ownSkus?.has(normalSku(line.sku)) === false;
+    return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku, before });
   });
   const { orderId, modifiedMs, state, refundCount, refundUnclear, paidMs } = order;
   const { source, onRefund } = shop;
@@ -60,7 +63,7 @@ export function planOrder(
     status: messageText(order.status, 60),
     ofMany: lines.find(isOfMany)?.hold ?? null,
     lines: lines.map((line) => (isOfMany(line) ? { ...line, hold: null } : line)),
-    unreadable: order.unreadable.map((line) => planUnreadable(order, line, shop, skus)),
+    unreadable: order.unreadable.map((line) => planUnreadable(order, line, { shop, skus, before })),
     keptOrder: keptOf(order, lines),
   };
 }
@@ -82,18 +85,27 @@ function keptOf(order: RealOrder, planned: readonly StorefrontLine[]): string | 
 /** Reads what `planOrder` has kept: it was written by this program alone. */
 export const readKeptOrder = (text: string): RealOrder => JSON.parse(text);
 
+interface MapContext {
+  readonly shop: ShopSettings;
+  readonly skus: SkuMap;
+  readonly before: readonly string[];
+}
+
 /** A line with a readable SKU that is not in the map is not ours, whatever its other fields are. */
-function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSettings, skus: SkuMap): UnreadableLine {
-  const isOurs = line.sku === null || skus.has(line.sku) || shop.unmatched === 'review';
+function planUnreadable(
+  order: ShopOrder,
+  line: UnreadableShopLine,
+  { shop, skus, before }: MapContext,
+): UnreadableLine {
+  const { sku } = line;
+  const isOurs = sku === null || skus.has(sku) || shop.unmatched === 'review' || skus.whyOurs(sku, before) !== null;
   return { ...line, isDue: isOurs && (order.state === 'paid' || order.state === 'unknown_status') };
 }
 
 function planLine(
   order: ShopOrder,
   line: ShopOrderLine,
-  context: {
-    readonly shop: ShopSettings;
-    readonly skus: SkuMap;
+  context: MapContext & {
     readonly nowMs: number;
     readonly earliestMs: number;
     readonly parentSku: string | null;
@@ -103,34 +115,38 @@ function planLine(
   const { shop, skus, nowMs, parentSku } = context;
   const { lineId, remaining } = line;
   const sku = skus.get(line.sku);
+  const shownSku = quoted(line.sku);
   const shown = { lineId, sku: line.sku, product: line.product, remaining };
   const nothing = { ...shown, isMapped: sku !== undefined, buy: null, hold: null };
   const hold = (code: string, rule: string) => ({ ...nothing, hold: { code, field: null, rule, value: null } });
   // With an unknown status the store holds what would be bought.
   if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0) return nothing;
+  const late = whyLate(order, context);
   if (sku === undefined) {
-    if (shop.unmatched === 'ignore') return nothing;
-    return hold(unknownSku, `has the SKU ${quoted(line.sku)}, which is not in the SKU map; nothing was bought`);
+    const why = skus.whyOurs(line.sku, context.before);
+    if (why === null && shop.unmatched === 'ignore') return nothing;
+    if (late !== null && ofManyCodes.includes(late[0])) return hold(...late);
+    const rule = `has the SKU ${shownSku}, which ${why ?? 'is not in the SKU map'}; nothing was bought`;
+    return { ...nothing, hold: { code: unknownSku, field: null, rule, value: line.sku.slice(0, 128) } };
   }
   if (order.refundUnclear) {
     const rule = 'belongs to an order with a partial refund that does not say which lines; nothing was bought';
     return hold('partially_refunded', rule);
   }
-  const late = whyLate(order, context);
   if (late !== null) return hold(...late);
   if (!Number.isInteger(remaining)) {
     return hold('invalid_line', `has the quantity ${remaining}, which is not a whole number; nothing was bought`);
   }
   if (line.isShopsOwn) {
-    const rule = `is a gift card of the shop itself, and its SKU "${line.sku}" is in the SKU map; nothing was bought`;
+    const rule = `is a gift card of the shop itself, and its SKU ${shownSku} is in the SKU map; nothing was bought`;
     return hold('own_gift_card', rule);
   }
   if (context.lacksSku) {
-    const rule = `is a variation without a SKU of its own: "${line.sku}" is that of its product; nothing was bought`;
+    const rule = `is a variation without a SKU of its own: ${shownSku} is that of its product; nothing was bought`;
     return hold('variation_without_sku', `${rule}, give the variation a SKU in the shop`);
   }
   if (parentSku !== null && skus.has(parentSku)) {
-    const rule = `is a part of the bundle in line ${line.parentId}, whose SKU "${parentSku}" is in the SKU map, too`;
+    const rule = `is a part of the bundle in line ${line.parentId}, whose SKU ${quoted(parentSku)} is in the SKU map, too`;
     return hold('bundled_line', `${rule}; nothing was bought for this line: one of both SKUs must leave the map`);
   }
   if (sku.type === 'esim_topup' && remaining > 1) {

@@ -3,8 +3,10 @@ import type { NewRequest } from '../core/entry/replacement.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { AcceptableLine } from '../core/order/order-request.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
-import { type SkuMap, rulesOfLine } from '../core/order/sku.ts';
-import type { FlaggedSku, MappedLine } from '../store/read/mapped-lines.ts';
+import { rulesOfLine } from '../core/order/sku.ts';
+import type { SkuMap } from '../core/order/sku-map.ts';
+import type { MappedLine } from '../store/read/mapped-lines.ts';
+import type { FlaggedSku } from '../store/storefronts/flagged-skus.ts';
 import { planOrder, readKeptOrder, rulesOfShop, toOrderLine } from './plan-order.ts';
 import type { ShopSettings } from './shop/shop-settings.ts';
 
@@ -49,15 +51,24 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
   return request;
 }
 
-/** The order of a flagged line by the present SKU map. @throws OrderSyncError REFUSED when it cannot be ordered */
-export function lineForFlag(flag: FlaggedSku, shop: ShopSettings, skus: SkuMap, nowMs: number): AcceptableLine {
+/**
+ * The order of a flagged line by the present SKU map.
+ * @throws OrderSyncError REFUSED when it cannot be ordered
+ */
+export function lineForFlag(
+  flag: FlaggedSku,
+  shop: ShopSettings,
+  skus: SkuMap,
+  nowMs: number,
+  ownSkus: ReadonlySet<string> | null = null,
+): AcceptableLine {
   const { source, orderId, lineId, keptOrder } = flag;
   if (keptOrder === null) {
     throw new OrderSyncError('REFUSED', `the shop's order ${source}/${orderId} does not ask for line ${lineId} now`, {
       hint: 'look at the order in the shop: the line is taken in when the shop shows it as paid',
     });
   }
-  const context = { actor: '', nowMs, isReadNow: false };
+  const context = { actor: '', nowMs, isReadNow: false, ownSkus };
   const line = planOrder(readKeptOrder(keptOrder), shop, skus, context).lines?.find((it) => it.lineId === lineId);
   if (line?.buy) return line.buy;
   throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} ${line?.hold?.rule ?? 'is not paid'}`, {

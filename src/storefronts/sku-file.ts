@@ -5,8 +5,9 @@ import type { Logger } from 'pino';
 import { isMap, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { z } from 'zod';
 import type { Clock } from '../core/clock.ts';
-import { messageOf } from '../core/message-text.ts';
-import { type Sku, type SkuMap, skuSchema } from '../core/order/sku.ts';
+import { messageOf, quoted } from '../core/message-text.ts';
+import { type Sku, skuSchema } from '../core/order/sku.ts';
+import { normalSku, SkuMap } from '../core/order/sku-map.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { ownProcess } from '../ops/own-process.ts';
 
@@ -71,7 +72,7 @@ export class SkuFile {
       if (version === this.#version || !this.#isFinished(version, nowMs)) return;
       this.#version = version;
       const isLarge = statSync(this.#path).size > largeBytes;
-      const map = isLarge ? new Map(await readLarge(this.#path)) : loadSkuFile(this.#path);
+      const map = isLarge ? new SkuMap(await readLarge(this.#path)) : loadSkuFile(this.#path);
       // It changed while it was read: the next check reads it again.
       if (versionOf(this.#path) !== version) return;
       this.#map = map;
@@ -132,8 +133,22 @@ function versionOf(path: string): string {
   return `${mtimeNs}:${size}:${ino}`;
 }
 
-const fileSchema = z.strictObject({ skus: z.map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs') });
+const skusSchema = z.map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs').superRefine((skus, check) => {
+  const first = new Map<string, string>();
+  for (const sku of skus.keys()) {
+    const other = first.get(normalSku(sku));
+    if (other === undefined) first.set(normalSku(sku), sku);
+    else addSame(check, [other, sku]);
+  }
+});
+const fileSchema = z.strictObject({ skus: skusSchema });
 type Issue = z.core.$ZodIssue;
+
+/** Both lines are named: an order could be bought as either. */
+function addSame(check: z.RefinementCtx, both: readonly [string, string]): void {
+  const message = `${both.map(quoted).join(' and ')} are one SKU: case, spaces and look-alike letters do not count`;
+  for (const sku of both) check.addIssue({ code: 'custom', path: [sku], message });
+}
 
 interface SkuMapMistake {
   /** Null: it is about the file as a whole. */
@@ -174,7 +189,7 @@ export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
   if (isEmptyMap(tree))
     throw new SkuMapError([wholeFile(null, 'names no SKU: add at least one, see docs/storefronts.md')]);
   const parsed = fileSchema.safeParse(tree);
-  if (parsed.success) return parsed.data.skus;
+  if (parsed.success) return new SkuMap(parsed.data.skus);
   const mistakes = parsed.error.issues.slice(0, mistakesAtOnce).map((issue) => {
     const key = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
     return { line: lineOf([...issue.path, ...key]), path: issue.path.join('.'), rule: issue.message };

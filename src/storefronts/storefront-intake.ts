@@ -2,11 +2,16 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { messageText } from '../core/message-text.ts';
+import { whatToDo } from '../core/operator/attention.ts';
+import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
+import { hasCode } from '../core/order-sync-error.ts';
 import type { AcceptedLines } from '../store/intake/intake.ts';
+import type { FlaggedSku } from '../store/storefronts/flagged-skus.ts';
 import type { StorefrontOrder, StorefrontTaken } from '../store/storefronts/storefront-order.ts';
 import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
-import { isVariation, planDeletion, planOrder } from './plan-order.ts';
+import { isVariation, planDeletion, planOrder, readKeptOrder } from './plan-order.ts';
+import { lineForFlag } from './remapped-lines.ts';
 import type { WebhookFormat } from './shop/platform.ts';
 import { unusableDelivery } from './shop/unusable-delivery.ts';
 import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
@@ -15,6 +20,12 @@ import { isOfOtherShop } from './shop/site.ts';
 import type { Shop } from './settings.ts';
 import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.ts';
 import { SkuFile } from './sku-file.ts';
+
+const oldMap = {
+  reason: 'a changed SKU map has a mistake, so the one before is in use',
+  next: 'correct it: `order-sync skus check` names the mistake',
+};
+const followEveryMs = 5000;
 
 interface StorefrontIntakeDeps {
   readonly shops: readonly Shop[];
@@ -71,9 +82,23 @@ export class StorefrontIntake {
     return this.#handlers.get(`${platform}/${shop}`) ?? null;
   }
 
-  /** `warn` while a changed SKU map cannot be used, and its last good version is used instead. */
+  /** Puts changed SKU maps into use. Returns when to look again, in ms. */
+  async followMaps(): Promise<number> {
+    for (const handler of this.#handlers.values()) await handler.followMap();
+    return followEveryMs;
+  }
+
+  /** `warn`: see `details`. */
   health(): 'pass' | 'warn' {
-    return [...this.#handlers.values()].some(({ skus }) => skus.problem !== null) ? 'warn' : 'pass';
+    return this.details() === null ? 'pass' : 'warn';
+  }
+
+  /** Why an operator should look: a changed SKU map cannot be used, or it lacks what was bought lately; null: nothing. */
+  details(): Readonly<Record<string, string>> | null {
+    const handlers = [...this.#handlers.values()];
+    if (handlers.some(({ skus }) => skus.problem !== null)) return oldMap;
+    const reason = handlers.find(({ lostSkus }) => lostSkus !== null)?.lostSkus ?? null;
+    return reason === null ? null : { reason, next: whatToDo('skus_lost') };
   }
 }
 
@@ -88,6 +113,9 @@ export class ShopHandler {
   readonly #ownSkus = new Set<string>();
   /** By which the shop names itself; null: they were not read yet. */
   #sites: Set<string> | null = null;
+  /** The map whose SKUs are remembered, and by which what waited for it was bought. */
+  #followed: SkuMap | null = null;
+  lostSkus: string | null = null;
 
   constructor(shop: Shop, deps: StorefrontIntakeDeps) {
     this.shop = shop;
@@ -119,7 +147,13 @@ export class ShopHandler {
     const earliestMs = await this.#earliestMs();
     const paidMs = await this.#paidMs({ ...order, state }, snapshot, earliestMs);
     const known = { ...order, state, paidMs: paidMs === 'not_read' ? null : paidMs };
-    const plan = planOrder(known, this.shop, await this.skus.current(), { ...now, earliestMs, ownSkus });
+    const skus = await this.skus.current();
+    const shown = [...order.lines, ...order.unreadable].flatMap(({ sku }) => (sku === null ? [] : [normalSku(sku)]));
+    const asked = { source: this.shop.source, skus: JSON.stringify(shown) };
+    const before = await this.#deps.store.mappedBefore(asked);
+    const plan = planOrder(known, this.shop, skus, { ...now, earliestMs, ownSkus, before });
+    // Another map may have come into use meanwhile, which has what this one lacks.
+    if (skus !== this.#followed) this.#followed = null;
     const isRead = areProven && paidMs !== 'not_read' && (!order.refundUnclear || refunds !== 'not_read');
     if (isRead) return await this.#take(plan);
     const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
@@ -179,15 +213,56 @@ export class ShopHandler {
   }
 
   /** Learns which variations show a SKU of their own. False: the shop must be asked first. */
-  async #proveSkus({ lines }: ShopOrder, { asked, isLast = false }: OrderSnapshot): Promise<boolean> {
+  async #proveSkus(
+    { lines }: Pick<ShopOrder, 'lines'>,
+    { asked, isLast = false }: Pick<OrderSnapshot, 'asked' | 'isLast'>,
+  ): Promise<boolean> {
     const skus = await this.skus.current();
     const shown = lines.flatMap(({ sku, product }) => (isVariation(product) && skus.has(sku) ? [sku] : []));
-    const unproven = [...new Set(shown)].filter((sku) => !this.#ownSkus.has(sku));
+    const unproven = [...new Set(shown)].filter((sku) => !this.#ownSkus.has(normalSku(sku)));
     if (unproven.length === 0 || isLast || this.shop.rest === null) return true;
     if (asked === undefined) return false;
     const own = await asked.api.ownSkus?.(unproven, asked.signal);
-    for (const sku of own ?? unproven) this.#ownSkus.add(sku);
+    for (const sku of own ?? unproven) this.#ownSkus.add(normalSku(sku));
     return true;
+  }
+
+  /** Puts a changed SKU map into use: remembers it, and buys the lines that were flagged because it lacked their SKU. */
+  async followMap(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const { source } = this.shop;
+    const skus = await this.skus.current();
+    if (skus !== this.#followed) {
+      await store.useSkus({ source, skus: JSON.stringify(skus.normalForms), nowMs: clock.wallMs() });
+      this.#followed = skus;
+      for (const flag of await store.keptFlags(source)) {
+        await this.#takeFlagged(flag, skus);
+        await clock.sleep(1);
+      }
+    }
+    this.lostSkus = await store.lostSkus(source);
+  }
+
+  async #takeFlagged(flag: FlaggedSku, skus: SkuMap): Promise<void> {
+    const { store, onChanged } = this.#deps;
+    const { shop } = this;
+    const now = this.#context();
+    const kept = readKeptOrder(flag.keptOrder ?? '');
+    // It is read back instead.
+    if (!(await this.#proveSkus(kept, {}))) {
+      const plan = planOrder(kept, shop, skus, { ...now, isReadNow: false });
+      return void (await store.takeOrder({ ...plan, lines: null }));
+    }
+    try {
+      const line = lineForFlag(flag, shop, skus, now.nowMs, shop.rest === null ? null : this.#ownSkus);
+      const asked = { id: flag.id, line, byItself: true, reason: 'the SKU map has its SKU now' };
+      await store.takeFlagged({ ...now, ...asked, actor: 'worker' });
+      onChanged(new Map([[shop.source, 1]]));
+    } catch (error) {
+      if (hasCode(error, 'REFUSED') || hasCode(error, 'NOT_FOUND')) return;
+      this.#followed = null;
+      throw error;
+    }
   }
 
   /** Takes in an order as the shop's API shows it now. */

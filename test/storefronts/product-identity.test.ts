@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { minutesAgo, numbersAsText, readBackOf, wooBody } from './read-back/running-read-back.ts';
 import { send, StubWooCommerce } from './read-back/stub-shop.ts';
-import { openShops, shopifyOrder, wooOrder } from './storefront-shops.ts';
+import { MovableClock, openShops, shopifyOrder, wooOrder } from './storefront-shops.ts';
 
 // WooCommerce shows the present SKU of a product in all of its orders, none when the product was deleted, and that of the product
 // for a variation that has none of its own.
@@ -120,4 +120,29 @@ describe('a variation that the shop shows with a SKU of the map', () => {
     await run();
     expect(bought()).toEqual(['1/11 1 x steam-usd-20 pending']);
   });
+});
+
+it.each([
+  ['bought when the shop says that the SKU is its own', 'variation', ['1/315 2 x new-1 pending'], []],
+  [
+    'not bought when the SKU is that of its product',
+    'variable',
+    [],
+    ['1/315 unknown_sku', '1/315 variation_without_sku'],
+  ],
+] as const)('a flagged variation whose SKU came into the map is %s', async (_, type, bought, flagged) => {
+  const stub = await new StubWooCommerce().open();
+  const clock = new MovableClock();
+  const shop = await readBackOf('woocommerce', stub, { clock });
+  await shop.handler.followMap();
+  const line_items = [{ id: '315', sku: 'STEAM20', product_id: 93, variation_id: 95, quantity: 2, meta_data: [] }];
+  stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('315', { line_items }) });
+  await shop.run(minutesAgo(120));
+  expect(shop.flagged()).toEqual(['1/315 unknown_sku']);
+  stub.products.set('STEAM20', type);
+  clock.useSkus(shop.shop.skuMap, '{ STEAM20: { type: gift_card_order, variant: new-1 } }');
+  await shop.handler.followMap();
+  expect(shop.bought()).toEqual([]);
+  await shop.run();
+  expect([shop.bought(), shop.flagged()]).toEqual([bought, flagged]);
 });

@@ -78,6 +78,18 @@ describe('a SKU map', () => {
       'sku,type,plan\nA,esim_order,p\nA,esim_order,q\n',
       'line 3: the SKU "A" stands twice; first in line 2',
     ],
+    [
+      'two SKUs that differ in case only',
+      'yaml',
+      'skus:\n  A-1: { type: esim_order, plan: p }\n  B: { type: esim_order, plan: p }\n  a-1: { type: esim_order, plan: q }\n',
+      /line 2, skus\.A-1: "A-1" and "a-1" are one SKU.*line 4, skus\.a-1: "A-1" and "a-1" are one SKU/s,
+    ],
+    [
+      'two SKUs that differ in a dash only',
+      'csv',
+      'sku,type,plan\nA-1,esim_order,p\nA–1,esim_order,q\n',
+      /line 2, skus\.A-1: .*line 3, skus\.A–1: /s,
+    ],
     ['an incomplete row', 'csv', 'sku,type,plan\nA,esim_order\n', 'line 2: is not CSV'],
     ['a rule in words', 'csv', 'sku,type,plan,split\nA,esim_order,p,maybe\n', 'line 2, skus.A.split'],
     [

@@ -35,6 +35,8 @@ export interface ShopOutbox {
 }
 
 export interface Shops extends RunningIntake, ShopOutbox {
+  /** Writes another SKU map, which is in use from now on. */
+  readonly mapSkus: (skus: string) => void;
   /** Delivers to the WooCommerce shop, signed as WooCommerce documents it: base64 of HMAC-SHA256 of the raw body. */
   readonly woo: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
   readonly shopify: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
@@ -43,15 +45,16 @@ export interface Shops extends RunningIntake, ShopOutbox {
 type Taken = Awaited<ReturnType<ShopHandler['take']>>;
 
 /** A clock of which the part that is never set can be moved on: a SKU map is looked at once a second. */
-class MovableClock extends SystemClock {
+export class MovableClock extends SystemClock {
   #aheadMs = 0;
 
   override monoMs(): number {
     return super.monoMs() + this.#aheadMs;
   }
 
-  pass(ms: number): void {
-    this.#aheadMs += ms;
+  useSkus(skuFile: string, skus: string): void {
+    writeLongAgo(skuFile, `skus: ${skus}`);
+    this.#aheadMs += 2000;
   }
 }
 
@@ -88,7 +91,8 @@ function shopOutbox(outbox: Outbox, skuFile: string): ShopOutbox {
 /** Both shops, whose webhooks arrive on a real socket. */
 export async function startShops(changes: ShopChanges = {}): Promise<Shops> {
   const skuFile = writeSkuMap();
-  const running = await startIntake({ shops: bothShops(skuFile, changes) });
+  const clock = new MovableClock();
+  const running = await startIntake({ shops: bothShops(skuFile, changes), clock });
   const deliver = async (path: string, header: string, secret: string, body: unknown, more: Record<string, string>) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const signature = createHmac('sha256', secret).update(Buffer.from(text)).digest('base64');
@@ -97,6 +101,7 @@ export async function startShops(changes: ShopChanges = {}): Promise<Shops> {
   return {
     ...running,
     ...shopOutbox(running.outbox, skuFile),
+    mapSkus: (skus) => clock.useSkus(skuFile, skus),
     woo: (body, headers = {}, secret = wooSecret) =>
       deliver('/webhooks/woocommerce/main', 'X-WC-Webhook-Signature', secret, body, headers),
     shopify: (body, headers = {}, secret = shopifySecret) =>
@@ -126,10 +131,7 @@ export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
   return {
     ...shopOutbox(outbox, skuFile),
     intake,
-    mapSkus: (skus) => {
-      writeLongAgo(skuFile, `skus: ${skus}`);
-      clock.pass(2000);
-    },
+    mapSkus: (skus) => clock.useSkus(skuFile, skus),
     woo: (body, topic = 'order.updated') => deliver('woocommerce', body, topic),
     shopify: (body, topic = 'orders/updated') => deliver('shopify', body, topic),
   };

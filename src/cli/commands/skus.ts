@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import type { SkuMap } from '../../core/order/sku.ts';
+import { normalSku, type SkuMap } from '../../core/order/sku-map.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readSkuFile } from '../../storefronts/sku-file.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
@@ -22,6 +22,8 @@ interface CheckedShop {
   readonly flagsUnmatched: boolean;
   readonly skus: SkuMap;
   readonly sightings: readonly SkuSighting[];
+  /** Normal forms of sighted SKUs that a map had. */
+  readonly before: readonly string[];
 }
 
 interface Finding {
@@ -72,7 +74,9 @@ function shopsOf(config: Config): CheckedShop[] {
     // Before the first start there is no database, and no orders either.
     const isKnown = isOwn && existsSync(config.databasePath);
     const sightings = isKnown ? readOutbox(config.databasePath, (reader) => reader.skuSightings(source)) : [];
-    return { platform, shop, currency, flagsUnmatched: unmatched === 'review', skus, sightings };
+    const asked = { source: source ?? '', skus: JSON.stringify(sightings.map(({ sku }) => normalSku(sku))) };
+    const before = isKnown ? readOutbox(config.databasePath, (reader) => reader.mappedBefore(asked)) : [];
+    return { platform, shop, currency, flagsUnmatched: unmatched === 'review', skus, sightings, before };
   });
 }
 
@@ -100,7 +104,7 @@ async function readCatalogue(
 }
 
 function findingsOf(
-  { platform, shop, currency, flagsUnmatched, skus, sightings }: CheckedShop,
+  { platform, shop, currency, flagsUnmatched, skus, sightings, before }: CheckedShop,
   catalogue: CatalogueFacts,
 ) {
   /** SKUs whose orders would be rejected, or flagged for review. */
@@ -127,8 +131,10 @@ function findingsOf(
     const message = `was bought ${boughtLines} times and is not in the map any more`;
     problems.push({ sku, code: 'left_the_map', message });
   }
-  for (const { sku, orders } of flagsUnmatched ? unmapped : []) {
-    const message = `each order that has it is flagged for review: ${orders} so far`;
+  for (const { sku, orders } of unmapped) {
+    const why = skus.whyOurs(sku, before);
+    if (why === null && !flagsUnmatched) continue;
+    const message = `${why === null ? '' : `${why}: `}each order that has it is flagged for review: ${orders} so far`;
     problems.push({ sku, code: 'unknown_sku', message });
   }
   return { platform, shop, skus: skus.size, problems, unknown, unmapped };

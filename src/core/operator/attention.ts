@@ -93,7 +93,7 @@ export const attentionReasons = {
   other_content: holding(
     'nothing: what was accepted first counts',
   )`compare both contents in ${'show'}, then end it with ${'ack'}`,
-  sku_unknown: line`correct the SKU map and order it with ${'remap'}, or end it with ${'ack'}`,
+  sku_unknown: line`correct the SKU map, or the SKU in the shop: it is bought by itself then. Or end it with ${'ack'}`,
   changed_in_shop: line`look at the order in the shop and decide what becomes of it, then end it with ${'ack'}`,
   webhook_off: holding(
     'nothing: its orders come minutes later, by read-back',
@@ -110,6 +110,9 @@ export const attentionReasons = {
   delivery_unusable: holding(
     'orders of this shop that came in such deliveries',
   )`do in the shop what the message says, look there for paid orders that are missing here, then end it with ${'ack'}`,
+  skus_lost: holding(
+    'the orders with these SKUs',
+  )`put them back into the SKU map: what was flagged meanwhile is bought by itself; or end it with ${'ack'}`,
   waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;

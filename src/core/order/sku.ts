@@ -70,6 +70,3 @@ export function productOfSku(sku: Sku) {
   const { split: _, partial: _1, fallback_currency: _2, wait_h: _3, not_after: _4, ...product } = sku;
   return product;
 }
-
-/** By the SKU of the shop. */
-export type SkuMap = ReadonlyMap<string, Sku>;

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { SkuMap } from '../../core/order/sku.ts';
+import type { SkuMap } from '../../core/order/sku-map.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';

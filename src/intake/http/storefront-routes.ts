@@ -14,6 +14,7 @@ export interface ShopHandlers {
   readonly formats: readonly ShopHandler['webhook'][];
   handlerFor(platform: string, shop: string): ShopHandler | null;
   health(): 'pass' | 'warn';
+  details(): Readonly<Record<string, string>> | null;
 }
 
 export interface ShopHandler {

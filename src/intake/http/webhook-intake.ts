@@ -39,10 +39,6 @@ interface Endpoints {
   readonly shops: ShopHandlers;
 }
 
-const oldMap = {
-  reason: 'a changed SKU map has a mistake, so the one before is in use',
-  next: 'correct it: `order-sync skus check` names the mistake',
-};
 /** An open request waits for at most one commit when the intake stops; a commit takes much less than this. */
 const closeGraceMs = 2000;
 
@@ -106,8 +102,8 @@ export class WebhookIntake {
   /** What `/healthz` shows of it: how many callers were refused in the last minute, by reason, and why a person should look. */
   details(): Readonly<Record<string, unknown>> | null {
     const refused = this.#limits.refusals.recent();
-    const isMapOld = this.#endpoints.shops.health() === 'warn';
-    return refused === null && !isMapOld ? null : { ...(refused && { refused }), ...(isMapOld && oldMap) };
+    const ofShops = this.#endpoints.shops.details();
+    return refused === null && ofShops === null ? null : { ...(refused && { refused }), ...ofShops };
   }
 
   /** Prepares other endpoints, and returns a function that puts them into use. Open requests finish at the old ones. */

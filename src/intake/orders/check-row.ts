@@ -1,13 +1,15 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
+import { quoted } from '../../core/message-text.ts';
 import { isWithoutFormula } from '../../core/result/csv-result.ts';
-import { productOfSku, type SkuMap } from '../../core/order/sku.ts';
+import { productOfSku } from '../../core/order/sku.ts';
+import type { SkuMap } from '../../core/order/sku-map.ts';
+import { mangledAs } from '../../core/order/spreadsheet.ts';
 import {
   addProblems,
   type Checked,
   type CheckedLine,
   checkHead,
   checkLine,
-  didYouMean,
   type FieldNames,
   identityOf,
   impliedType,
@@ -40,15 +42,9 @@ export function orderKeyOf(row: CsvRow, defaultSource: string): string {
   return `${cellOf(row, 'source') ?? defaultSource}\u0000${cellOf(row, 'order_id') ?? ''}`;
 }
 
-/** What spreadsheets make of a long number, of `1-12`, and of `2026-1-12`: `1,23457E+11`, `12.Jan` or `Jan-12`, a date. */
-const power = /^-?\d+(?:[.,]\d+)?E[+-]\d+$/i;
-const month =
-  '(?:jan|janv|feb|f[eé]vr?|mar|mars|mrz|mär|apr|avr|abr|may|mai|jun|juin|jul|juil|aug|août|ago|sept?|oct|okt|nov|dec|dez|déc|dic|ene)';
-const dayOrMonth = new RegExp(`^(?:\\d\\d?[. -]{1,2}${month}\\.?(?:[. -]\\d{2,4})?|${month}\\.?[. -]\\d\\d)$`, 'i');
-const date = /^(?:\d{4}([./-])\d{1,2}\1\d{1,2}|\d{1,2}([./-])\d{1,2}\2(?:\d{4}|\d{2}))(?: 0?0:00(?::00)?)?$/;
-const mangledRule =
-  'looks changed by a spreadsheet, so other orders may have the same id: import the column as text, make it text, and export again. If it is the id of the shop, set intake.folder.allow_mangled_ids';
-const lettersOf = (sku: string): string => sku.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+const mangledRule = 'looks changed by a spreadsheet: import the column as text, make it text, and export again';
+const sameIdRule =
+  '. Other orders may have the same id; if it is the id of the shop, set intake.folder.allow_mangled_ids';
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
@@ -59,7 +55,6 @@ const onlyLineId = '1';
 export class RowChecker {
   readonly #options: ParseOptions;
   readonly #counted: CountedOrders;
-  #suggestions = 20; // To compare a SKU with all others takes time.
   #head: { readonly key: string; readonly checked: Checked<OrderHead> } | null = null;
 
   constructor(options: ParseOptions, counted: CountedOrders) {
@@ -90,13 +85,12 @@ export class RowChecker {
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
     const line = lineOf(row, isOneOfSeveral, this.#options.skus, problems);
-    for (const [at, problem] of problems.entries())
-      if (problem.code === 'unknown_sku') problems[at] = { ...problem, rule: problem.rule + this.#suggestionFor(row) };
     const joinedHead = head.ok ? head.value : placeholderHead(filledCells(row, headColumns));
     const checked = checkLine(joinedHead, line, header.nameOf, this.#options);
     if (checked.ok && problems.length === 0) return { kind: 'line', line: { ...checked.value, lineNumber } };
     // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
-    const known = problems.some(({ code }) => code === 'unknown_sku') ? header.nameOf(['type']) : null;
+    const isUnknown = problems.some(({ field }) => field === header.nameOf(['sku']));
+    const known = isUnknown ? header.nameOf(['type']) : null;
     if (!checked.ok)
       addProblems(
         problems,
@@ -107,23 +101,15 @@ export class RowChecker {
 
   /** Different ids may have become the same one: the second order would get the code of the first. */
   #mangledIds(row: CsvRow): Problem[] {
-    if (this.#options.allowMangledIds) return [];
-    return idColumns.flatMap((column) => {
+    const isIdRead = this.#options.allowMangledIds;
+    return ([...idColumns, 'variant', 'plan'] as const).flatMap((column) => {
       const cell = cellOf(row, column) ?? '';
-      const isDate = date.test(cell) && this.#counted.numericIds.has(column);
-      if (!isDate && !power.test(cell) && !dayOrMonth.test(cell)) return [];
-      const field = row.header.nameOf([column]);
-      return [{ code: 'id_mangled', field, rule: mangledRule, value: shownValue(cell) }];
+      const as = mangledAs(cell);
+      const isId = column === 'order_id' || column === 'line_id';
+      if (as === null || (isId && (isIdRead || (as === 'date' && !this.#counted.numericIds.has(column))))) return [];
+      const [field, rule] = [row.header.nameOf([column]), mangledRule + (isId ? sameIdRule : '')];
+      return [{ code: 'id_mangled', field, rule, value: shownValue(cell) }];
     });
-  }
-
-  #suggestionFor(row: CsvRow): string {
-    const named = cellOf(row, 'sku') ?? '';
-    const { skus } = this.#options;
-    if (skus === null || this.#suggestions === 0) return '';
-    this.#suggestions -= 1;
-    const isSimilar = (sku: string): boolean => skus.size <= 2000 || lettersOf(sku) === lettersOf(named);
-    return didYouMean(named, [...skus.keys()].filter(isSimilar));
   }
 
   /** The currency belongs to the order: a cancel must name none, but shops fill the column in every row. */
@@ -247,7 +233,10 @@ function addSku(
     problem('sku', `names a product, and so does ${nameOf([twice])}: fill one of them`, undefined, named);
   const sku = skus.get(named);
   if (sku === undefined) {
-    problem('sku', 'is not in the SKU map', 'unknown_sku', named);
+    const near = skus.near(named);
+    const rule = `is not in the SKU map${near === undefined ? '' : `, which has ${quoted(near)}`}`;
+    if (mangledAs(named) === null) problem('sku', rule, 'unknown_sku', named);
+    else problem('sku', mangledRule, 'id_mangled', named);
     return;
   }
   const { type = sku.type, quantity = sku.type === 'esim_topup' ? 1 : otherwise, days } = line;

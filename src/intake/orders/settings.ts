@@ -1,4 +1,4 @@
-import type { SkuMap } from '../../core/order/sku.ts';
+import type { SkuMap } from '../../core/order/sku-map.ts';
 
 /** The columns of a CSV order file that the worker reads; all others are carried through to the result. */
 export const csvColumns = [

@@ -1,5 +1,6 @@
 import type { AcceptableLine } from '../../core/order/order-request.ts';
-import { rulesOfLine, type SkuMap } from '../../core/order/sku.ts';
+import { rulesOfLine } from '../../core/order/sku.ts';
+import type { SkuMap } from '../../core/order/sku-map.ts';
 
 /** A SKU map that follows the changes of its file. */
 export interface SkuSource {

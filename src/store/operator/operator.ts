@@ -8,7 +8,7 @@ import { connectorUnproven, proveConnector } from '../submission/connector-canar
 import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../submission/pauses.ts';
 import { acknowledge } from './acknowledgements.ts';
 import { actInBulk, actOnEntry, type EntryCommand, type EntryCommandResult } from './entry-command.ts';
-import { takeFlagged } from './flagged-skus.ts';
+import { takeFlagged } from '../storefronts/flagged-skus.ts';
 
 type ScopeRequest = AuditedRequest & { readonly scope: string };
 

@@ -8,7 +8,7 @@ import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
-import { readSkuSightings } from '../storefronts/storefront-skus.ts';
+import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readKeptAnswers, readLastAnswer } from '../submission/kept-answers.ts';
 import { readAttention, readAttentionCounts, readAttentionGroups, readAttentionPage } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
@@ -19,7 +19,8 @@ import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
-import { readFlaggedSku, readMappedLine } from './mapped-lines.ts';
+import { readFlaggedSku } from '../storefronts/flagged-skus.ts';
+import { readMappedLine } from './mapped-lines.ts';
 import { readHourStatistics, readSpending } from './statistics.ts';
 import { readTimeline } from './timeline.ts';
 
@@ -58,6 +59,7 @@ export class OutboxReader {
   readonly spending = this.#bind(readSpending);
 
   readonly skuSightings = this.#bind(readSkuSightings);
+  readonly mappedBefore = this.#bind(mappedBefore);
   readonly mappedLine = this.#bind(readMappedLine);
   readonly flaggedSku = this.#bind(readFlaggedSku);
   readonly sealUsage = this.#bind(readSealUsage);

@@ -1,4 +1,5 @@
 import type { EntryState } from '../../core/entry/states.ts';
+import { isSameSku } from '../../core/order/sku-map.ts';
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { selectEntriesOfLine, textsFrom, type EntryRow } from '../sqlite/rows.ts';
@@ -63,10 +64,13 @@ export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonl
 export function withOrderedSku(database: Sqlite, order: OrderKey, line: StorefrontLine): StorefrontLine {
   const known = findKnownLine(database, order, line.lineId);
   const product = known === undefined ? undefined : textsFrom(known.extra)['shop_product'];
-  if (known === undefined || product === undefined) return line;
+  if (known === undefined) return line;
+  const { sku } = orderedAs(known);
+  if (isSameSku(line.sku, sku)) return { ...line, sku };
+  if (product === undefined) return line;
   // WooCommerce shows a deleted product as 0 without a SKU, and a deleted variation as 0 with the SKU of its product.
   const wasDeleted = line.product === null ? line.sku === '' : line.product === product.replace(/\d+$/, '0');
-  return line.product === product || wasDeleted ? { ...line, sku: orderedAs(known).sku } : line;
+  return line.product === product || wasDeleted ? { ...line, sku } : line;
 }
 
 /** The line of the newest state that stands for a known one: its own, or one that came in its place. */
@@ -103,7 +107,7 @@ export function vanishedLines(
   sku: string,
 ): readonly VanishedLine[] {
   return knownLinesOf(database, order)
-    .filter((known) => orderedAs(known).sku === sku && (lineNow(database, order, known)?.remaining ?? 0) === 0)
+    .filter((known) => isSameSku(orderedAs(known).sku, sku) && (lineNow(database, order, known)?.remaining ?? 0) === 0)
     .map((known) => ({ known, rows: currentEntriesOf(database, known).filter((row) => !endedByItself(row)) }))
     .filter(({ rows }) => rows.length > 0);
 }

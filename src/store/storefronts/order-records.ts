@@ -21,7 +21,8 @@ const tooManyFlags = flagOf(
 
 const findFlag = statementOf<Omit<NewRejection, 'lineNumber'>, { id: number; isOver: number }>(
   `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections
-   WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId AND code = :code AND rule = :rule`,
+   WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId AND code = :code
+     AND (rule = :rule OR (code = 'unknown_sku' AND value = :value))`,
 );
 // It happened again, so an earlier acknowledgement does not cover it.
 const reopen = statementOf<[number], never>(

@@ -1,5 +1,9 @@
+import { quoted } from '../../core/message-text.ts';
+import { normalSku } from '../../core/order/sku-map.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isoOf } from '../sqlite/rows.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import { endShopFlag, flagShop } from './order-records.ts';
 import type { StorefrontOrder } from './storefront-order.ts';
 
 export interface SkuSighting {
@@ -37,6 +41,52 @@ const selectSightings = statementOf<{ source: string }, SkuSighting>(
      WHERE r.source = :source AND json_extract(l.extra, '$.sku') IS NOT NULL)
    GROUP BY sku ORDER BY unmappedOrders DESC, sku LIMIT 10000`,
 );
+
+type MappedSkus = Pick<StorefrontOrder, 'source' | 'nowMs'> & { readonly skus: string };
+
+const remember = statementOf<MappedSkus, never>(
+  `INSERT INTO storefront_mapped_skus (source, sku, mapped_at_ms, is_mapped)
+   SELECT :source, value, :nowMs, 1 FROM json_each(:skus) WHERE true
+   ON CONFLICT DO UPDATE SET is_mapped = 1 WHERE is_mapped = 0`,
+);
+const lose = statementOf<MappedSkus, never>(
+  `UPDATE storefront_mapped_skus SET is_mapped = 0
+   WHERE source = :source AND is_mapped = 1 AND sku NOT IN (SELECT value FROM json_each(:skus))`,
+);
+const selectMapped = columnOf<Omit<MappedSkus, 'nowMs'>, string>(
+  'SELECT sku FROM storefront_mapped_skus WHERE source = :source AND sku IN (SELECT value FROM json_each(:skus))',
+);
+const selectBought = columnOf<{ source: string; sinceMs: number }, string>(
+  `SELECT DISTINCT json_extract(l.extra, '$.sku') AS sku FROM (SELECT * FROM lines ORDER BY id DESC LIMIT 20000) l
+   JOIN requests r ON r.id = l.request_id
+   WHERE r.source = :source AND l.file_id IS NULL AND l.received_at_ms > :sinceMs AND sku IS NOT NULL`,
+);
+/** What the shop's map lacks of the SKUs that were bought lately, in words, until somebody acknowledged it. */
+export const selectLost = columnOf<[string], string>(
+  `SELECT rule FROM rejections WHERE file_id IS NULL AND source = ? AND order_id IS NULL AND code = 'skus_lost'
+   AND acknowledged_at_ms IS NULL`,
+);
+const boughtLatelyMs = 30 * 86_400_000;
+
+/** A SKU map, by its normal forms as JSON, comes into use. Remembers it, and flags what it lacks. */
+export function useSkus(outbox: Outbox, map: MappedSkus): void {
+  const { database } = outbox;
+  const { source, nowMs } = map;
+  // Else an acknowledged flag would be open again after each start.
+  if (remember(database).run(map).changes + lose(database).run(map).changes === 0) return;
+  const mapped = new Set<unknown>(JSON.parse(map.skus));
+  const bought = selectBought(database).all({ source, sinceMs: nowMs - boughtLatelyMs });
+  const lost = bought.filter((sku) => !mapped.has(normalSku(sku))).map(quoted);
+  const flag = { source, code: 'skus_lost' };
+  const more = lost.length > 5 ? ` and ${lost.length - 5} more` : '';
+  const rule = `the SKU map lacks what was bought in the last 30 days: ${lost.slice(0, 5).join(', ')}${more}`;
+  if (lost.length === 0) endShopFlag(database).run(flag);
+  else flagShop(outbox, { ...flag, rule, nowMs });
+}
+
+/** Which of these normal forms, as JSON, a map of the shop ever had. */
+export const mappedBefore = (database: Sqlite, asked: Omit<MappedSkus, 'nowMs'>): readonly string[] =>
+  selectMapped(database).all(asked);
 
 /** Counts the SKUs of an order that no map knows. Called when it is seen for the first time. */
 export function countUnmappedSkus(database: Sqlite, { source, orderId, lines, nowMs }: StorefrontOrder): void {

@@ -5,6 +5,8 @@ import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../submission/rechecks.ts';
 import { findSeenState, type SeenState } from './newest-states.ts';
+import { selectKeptFlags, takeFlagged } from './flagged-skus.ts';
+import { mappedBefore, selectLost, useSkus } from './storefront-skus.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
 import type { OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
@@ -91,6 +93,13 @@ export class Storefronts extends OutboxSteps {
   readonly recentOrders = this.step(({ database }, ask: { source: string; sinceMs: number }) =>
     selectRecent(database).all(ask),
   );
+  readonly useSkus = this.step(useSkus);
+  readonly lostSkus = this.first(selectLost);
+  readonly mappedBefore = this.step(({ database }, asked: Parameters<typeof mappedBefore>[1]) =>
+    mappedBefore(database, asked),
+  );
+  readonly keptFlags = this.step(({ database }, source: string) => selectKeptFlags(database).all(source));
+  readonly takeFlagged = this.step(takeFlagged);
   readonly flagShop = this.step(flagShop);
   readonly endShopFlag = this.write(endShopFlag);
   /** The newest state of an order that was seen; null: none was. */

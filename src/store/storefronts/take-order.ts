@@ -1,3 +1,4 @@
+import { isSameSku } from '../../core/order/sku-map.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { insertLines } from '../intake/new-lines.ts';
 import { columnOf } from '../sqlite/database.ts';
@@ -51,9 +52,11 @@ import { correctIt, flagOf, flags, whyFlagged, whyNotBought, whyUnreadOrder } fr
 
 const nothing: StorefrontTaken = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };
 
-const findFlagCode = columnOf<[source: string, orderId: string, lineId: string], string>(
+/** A flag by which somebody may have delivered a line. For its SKU alone, only if somebody acknowledged that. */
+export const findFlagCode = columnOf<[source: string, orderId: string, lineId: string], string>(
   `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
    AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
+     AND (code <> 'unknown_sku' OR acknowledged_at_ms IS NOT NULL)
    ORDER BY line_id IS NULL LIMIT 1`,
 );
 
@@ -146,7 +149,7 @@ function flagUnreadable({ outbox, database, order, taken }: Taking): void {
 /** Whether the order still has this line, perhaps in a form that cannot be read. */
 function mayBePresent(order: StorefrontOrder, known: KnownLine): boolean {
   return order.unreadable.some(({ lineId, sku }) =>
-    lineId === null ? sku === null || sku === orderedAs(known).sku : lineId === known.line_id,
+    lineId === null ? sku === null || isSameSku(sku, orderedAs(known).sku) : lineId === known.line_id,
   );
 }
 

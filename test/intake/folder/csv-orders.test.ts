@@ -133,14 +133,40 @@ describe('a CSV file of three columns in the inbox', () => {
 });
 
 describe('a CSV file of SKUs in the inbox', () => {
-  it.each(['STEAM20', 'steam-20', 'STEAM-20 '])('names the SKU that %j may mean, and shows spaces', async (named) => {
+  it.each(['STEAM20', 'STAEM-20', 'STEAM-20 copy'])('names the SKU that %j may mean', async (named) => {
     const map = skuFile('sku,type,variant\nSTEAM-20,gift_card_order,v\nESIM-FR,gift_card_order,w\n');
     const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
     bench.drop('orders.csv', `order_id,sku\n1,${named}\n2,OTHER\n`);
     await bench.intake.scanOnce();
     expect(bench.report().lines).toMatchObject([
-      { rule: 'is not in the SKU map: did you mean STEAM-20?', value: named.replace(' ', '␣') },
+      { rule: 'is not in the SKU map, which has "STEAM-20"', value: named },
       { rule: 'is not in the SKU map', value: 'OTHER' },
+    ]);
+  });
+
+  it.each(['steam-20', 'STEAM-20 ', '\u00a0STEAM-20', '="STEAM-20"'])(
+    'is bought where it has %j for STEAM-20',
+    async (named) => {
+      const map = skuFile('sku,type,variant\nSTEAM-20,gift_card_order,v\n');
+      const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
+      bench.drop('orders.csv', `order_id,sku\n1,"${named.replaceAll('"', '""')}"\n`);
+      await bench.intake.scanOnce();
+      expect(bench.store.read.showOrder('folder', '1')?.entries).toMatchObject([{ asked: '1 x v in USD' }]);
+    },
+  );
+
+  it.each(['1.94512E+11', '12-Jan', '2026-01-12'])('says of %s that a spreadsheet changed it', async (named) => {
+    const map = skuFile('sku,type,variant\n194512345678,gift_card_order,v\n');
+    const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
+    bench.drop('orders.csv', `order_id,sku\n1,${named}\n`);
+    await bench.intake.scanOnce();
+    expect(bench.report().lines).toMatchObject([
+      {
+        code: 'id_mangled',
+        field: 'sku',
+        rule: expect.stringContaining('looks changed by a spreadsheet'),
+        value: named,
+      },
     ]);
   });
 

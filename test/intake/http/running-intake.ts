@@ -28,6 +28,7 @@ export interface IntakeChanges {
 export interface RunningIntake {
   readonly outbox: Outbox;
   readonly intake: WebhookIntake;
+  readonly storefronts: StorefrontIntake;
   readonly url: string;
   /** How often `onAccepted` was called. */
   readonly notifications: () => number;
@@ -57,14 +58,15 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
   };
   const logger = changes.logger ?? pino({ level: 'silent' });
   const { store } = outbox;
-  const storefronts = { shops: changes.shops ?? [], store: store.storefronts, clock, logger, onChanged: onAccepted };
+  const ofShops = { shops: changes.shops ?? [], store: store.storefronts, clock, logger, onChanged: onAccepted };
+  const storefronts = new StorefrontIntake(ofShops);
   const intake = await WebhookIntake.start({
     store,
     clock,
     logger,
     version: '0.0.0',
     onAccepted,
-    shops: new StorefrontIntake(storefronts),
+    shops: storefronts,
     config: {
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',
@@ -105,6 +107,7 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
   return {
     outbox,
     intake,
+    storefronts,
     url,
     notifications: () => notifications,
     call,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SkuMap } from '../../../src/core/order/sku.ts';
+import { SkuMap } from '../../../src/core/order/sku-map.ts';
 import { type Line, readDocument } from './read-document.ts';
 
 const iccid = '8999901000000000013';
@@ -200,7 +200,7 @@ describe('the names of columns', () => {
   });
 });
 
-const skus: SkuMap = new Map([
+const skus = new SkuMap([
   ['STEAM-20', { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }],
   ['STEAM-3PACK', { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 3, currency: 'EUR' }],
   ['FR-7', { type: 'esim_order', plan: 'fr-daily-1gb', days: 7, quantity: 1 }],

@@ -1,4 +1,4 @@
-import type { SkuMap } from '../../../src/core/order/sku.ts';
+import type { SkuMap } from '../../../src/core/order/sku-map.ts';
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { type DocumentSummary, checkDocument } from '../../../src/intake/orders/check-document.ts';
 import type { ParseLimits } from '../../../src/intake/orders/settings.ts';

@@ -22,13 +22,20 @@ CREATE TABLE storefront_marks (
   PRIMARY KEY (source, mark, order_id)
 ) STRICT, WITHOUT ROWID;
 
--- SKUs that a map of the source ever had: a line with one of them is ours, also when the map has lost it.
+-- SKUs that a map of the source ever had, in the form in which they are compared: a line with one of them is ours, also when
+-- the map has lost it.
 CREATE TABLE storefront_mapped_skus (
   source       TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  sku          TEXT NOT NULL CHECK (length(sku) <= 128),
+  sku          TEXT NOT NULL,
   mapped_at_ms INTEGER NOT NULL,
+  -- 1: the map that is in use has it.
+  is_mapped    INTEGER NOT NULL DEFAULT 0 CHECK (is_mapped IN (0, 1)),
   PRIMARY KEY (source, sku)
 ) STRICT, WITHOUT ROWID;
+-- What was bought by a SKU was mapped.
+INSERT OR IGNORE INTO storefront_mapped_skus (source, sku, mapped_at_ms)
+SELECT r.source, lower(replace(json_extract(l.extra, '$.sku'), ' ', '')), l.received_at_ms FROM lines l JOIN requests r ON r.id = l.request_id
+WHERE json_extract(l.extra, '$.sku') IS NOT NULL AND json_extract(l.extra, '$.shop_quantity') IS NOT NULL AND l.file_id IS NULL;
 
 -- What tells a sale from another one that the shop gave the same id; null: it does not say.
 ALTER TABLE storefront_orders ADD COLUMN sale_key TEXT;

@@ -3,18 +3,33 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseOf } from '../../core/order/purchase.ts';
 import type { AcceptedLine } from '../intake/accept-batch.ts';
-import { readFlaggedSku, type FlaggedSku } from '../read/mapped-lines.ts';
 import { selectEntriesOfLine } from '../sqlite/rows.ts';
-import { findKnownLine, markSame, vanishedLines, whyChanged, type KeptLine } from '../storefronts/known-lines.ts';
+import { whyFlagged } from './why-not-bought.ts';
+import { findFlagCode } from './take-order.ts';
+import { findKnownLine, markSame, vanishedLines, whyChanged, type KeptLine } from './known-lines.ts';
 import { holdEntry } from '../submission/entry-changes.ts';
-import { columnOf } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
+
+/** A line of a shop's order whose SKU was not in the map. */
+export interface FlaggedSku {
+  readonly id: string;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  /** The order as it was read, with such lines only; null: its newest state is not paid, or asks for nothing unmapped. */
+  readonly keptOrder: string | null;
+  /** How many of each line the customer keeps in that state, by line id, as JSON; null: that was not read. */
+  readonly linesLeft: string | null;
+}
 
 export interface TakeFlaggedRequest extends AuditedRequest {
   /** Names the flag in the attention list. */
   readonly id: string;
   readonly line: AcceptableLine;
+  /** Nobody asked for it: it is refused where somebody may have delivered the line. */
+  readonly byItself?: boolean;
 }
 
 /** A line of an order that is kept, as far as it is compared. */
@@ -25,7 +40,30 @@ const findReference = columnOf<[source: string, orderId: string, lineId: string]
    WHERE r.source = ? AND r.order_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
 );
 
-export function takeFlagged(outbox: Outbox, { id, line, actor, reason, nowMs }: TakeFlaggedRequest): AcceptedLine {
+// With any other status, nobody knows whether the order is paid.
+const flagsWhere = <Given extends unknown[]>(which: string) =>
+  statementOf<Given, FlaggedSku>(
+    `SELECT 'line:' || j.id AS id, j.source, j.order_id AS orderId, j.line_id AS lineId, o.kept_order AS keptOrder,
+     o.lines_left AS linesLeft
+   FROM rejections j LEFT JOIN storefront_orders o ON o.state = 'paid' AND o.awaits_read_back = 0 AND o.source = j.source AND o.order_id = j.order_id
+   WHERE ${which} AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.line_number IS NULL
+     AND j.line_id IS NOT NULL AND j.corrected_at_ms IS NULL AND j.taken_back = 0`,
+  );
+
+const selectFlag = flagsWhere<[number]>('j.id = ?');
+/** Of a shop: those that nobody acknowledged, of orders that still ask for it. */
+export const selectKeptFlags = flagsWhere<[string]>(
+  'o.kept_order IS NOT NULL AND j.acknowledged_at_ms IS NULL AND j.source = ?',
+);
+
+/** @param id names a row of the attention list; null: it is no open flag for a SKU of a shop's order */
+export function readFlaggedSku(database: Sqlite, id: string): FlaggedSku | null {
+  const [, number] = /^line:(\d{1,15})$/.exec(id) ?? [];
+  return number === undefined ? null : (selectFlag(database).get(Number(number)) ?? null);
+}
+
+export function takeFlagged(outbox: Outbox, request: TakeFlaggedRequest): AcceptedLine {
+  const { id, line, byItself = false, nowMs } = request;
   const { database } = outbox;
   const flag = readFlaggedSku(database, id);
   if (flag === null) {
@@ -44,6 +82,8 @@ export function takeFlagged(outbox: Outbox, { id, line, actor, reason, nowMs }: 
       hint: 'look at the order in the shop: it is taken in when the shop shows it as paid',
     });
   }
+  const told = byItself ? findFlagCode(database).get(source, orderId, lineId) : undefined;
+  if (told !== undefined) throw new OrderSyncError('REFUSED', whyFlagged(told));
   const known = findReference(database).get(source, orderId, lineId);
   if (known !== undefined) {
     throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} was ordered before, as ${known}`, {
@@ -55,7 +95,7 @@ export function takeFlagged(outbox: Outbox, { id, line, actor, reason, nowMs }: 
   holdIfChanged(outbox, flag, sku, nowMs);
   const subject = `${source}/${orderId}`;
   const detail = { id, line_id: lineId, reference, orders: purchaseOf(line) };
-  recordAudit(database, { actor, reason, nowMs, action: 'take_flagged', subject, detail });
+  recordAudit(database, { ...request, action: 'take_flagged', subject, detail });
   return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
 }
 

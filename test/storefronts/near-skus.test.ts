@@ -103,6 +103,14 @@ describe('a line of a shop that ignores other products', () => {
   });
 });
 
+it('a line with a near SKU in a sale from before the connection makes no row of its own', async () => {
+  const shops = await startShops({ woo: { lookbackH: 0 } });
+  const named = [{ title: 'woo', source: 'woo', fingerprints: [] }];
+  await shops.outbox.store.storefronts.adoptShops({ shops: named, nowMs: Date.now() });
+  for (const id of [1, 2, 3]) await shops.woo(wooLine('STEAM20', 0, id));
+  expect(shops.flagged()).toEqual(['null sold_before_connection']);
+});
+
 describe('a SKU that left the map', () => {
   it('flags its lines, which are bought once when the map has it again', async () => {
     const shops = await startShops();

@@ -70,7 +70,7 @@ describe('a line of a shop that ignores other products', () => {
     'MAR-20',
     '194512345678',
     '',
-  ])('stays quiet where its SKU is %j', async (sku) => {
+  ])('makes no row where its SKU is %j', async (sku) => {
     const shops = await startShops();
     expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 0, flagged: 0 });
     expect((await shops.woo(wooLine(sku, 1, 728, { quantity: 0.5 }))).json).toMatchObject({ flagged: 0 });

@@ -61,7 +61,6 @@ export interface DeliveryDeps {
   readonly maxIdleDelayMs?: number;
 }
 
-const batch = 100;
 const parallel = 8;
 
 /**
@@ -148,8 +147,9 @@ export class DeliveryLoop {
       // Meanwhile the receiver may have asked for time.
       return true;
     }
-    const limit = isProbing ? 1 : batch;
-    const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), limit, this.#taken);
+    // No more than can start next: what is due later may have to come first.
+    const limit = isProbing ? 1 : parallel;
+    const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), limit, this.#taken, isProbing);
     for (const delivery of due) this.#enqueue(delivery, isProbing);
     await (isProbing ? this.#queue.onIdle() : this.#queue.onSizeLessThan(1));
     return due.length > 0;
@@ -233,7 +233,7 @@ export class DeliveryLoop {
     const { store, sink, clock, logger, onDeliveryEnded } = this.#deps;
     const failed = { requestId, sink: sink.name, version, error: messageOf(error) };
     const line = { ...subject, err: failed.error };
-    const { refusesResult, countsTry = true } = failureOf(error);
+    const { reason, refusesResult, countsTry = true } = failureOf(error);
     if (refusesResult) await this.#pause.works(isProbe);
     if (!refusesResult && !(await this.#pause.fails(requestId, error, isProbe)).countsTry) {
       // Due at once, behind those that wait: so the next probe is another result.
@@ -245,7 +245,7 @@ export class DeliveryLoop {
     const delayMs = sink.retryDelayMs === undefined ? retryDelayMs(tries) : sink.retryDelayMs(tries + 1, error);
     onDeliveryEnded?.(sink.name, delayMs === null ? 'given_up' : 'failed');
     if (delayMs === null) {
-      await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
+      await store.results.giveUpDelivery({ ...failed, reason, nowMs: clock.wallMs() });
       const advice = 'gave up delivering a result: it is retried only when the result changes or a person asks for it';
       logger.error({ ...line, tries: tries + 1 }, advice);
     } else {

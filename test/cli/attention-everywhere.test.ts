@@ -142,7 +142,14 @@ async function givenUp(store: Store): Promise<void> {
   if (due === undefined) throw new Error('a result is due');
   const { requestId, version } = due;
   const error = 'the receiver answered 503';
-  await store.results.giveUpDelivery({ requestId, sink: 'folder', version, error, nowMs: agoMs(anHour) });
+  await store.results.giveUpDelivery({
+    requestId,
+    sink: 'folder',
+    version,
+    reason: 'http_503',
+    error,
+    nowMs: agoMs(anHour),
+  });
 }
 
 const paused = (scope: string) => async (store: Store) => {

@@ -7,6 +7,8 @@ import type { ResultDocument, ResultEntry, ResultEntryState, ResultLine } from '
 export interface OrderedEntry extends Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> {
   /** Rejected, and other entries took its place. */
   readonly replaced: boolean;
+  /** The state of the shop's order holds it. Absent: no. */
+  readonly isHeldByShop?: boolean;
 }
 
 export type OrderedEntries = ReadonlyMap<string, OrderedEntry>;

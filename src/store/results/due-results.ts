@@ -22,10 +22,10 @@ const raiseVersion = statementOf<[changedMs: number | null, requestId: number], 
    RETURNING version, source`,
 );
 const hasDelivery = statementOf<[number], unknown>('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1');
-const makeDue = statementOf<[number, string, number, number], never>(
-  `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
+const makeDue = statementOf<[number, string, number, number, 0 | 1], never>(
+  `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms, gives_units) VALUES (?, ?, ?, ?, ?)
    ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
-     given_up_at_ms = NULL`,
+     given_up_at_ms = NULL, given_up_reason = NULL, gives_units = max(gives_units, excluded.gives_units)`,
 );
 const forgetConfirmed = statementOf<[number, string], never>(
   `UPDATE deliveries SET confirmed_events = json_object('replays', coalesce(confirmed_events ->> 'replays', 0) + 1)
@@ -40,10 +40,10 @@ const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>
    WHERE ${hasLineOf}`,
 );
 
-/** The result of an order has changed: every sink of its source gets it. */
-export function resultChanged(outbox: Outbox, requestId: number, nowMs: number): void {
+/** The result of an order has changed: every sink of its source gets it; first, where its customer waits for units. */
+export function resultChanged(outbox: Outbox, requestId: number, nowMs: number, givesUnits = false): void {
   const changed = raiseVersion(outbox.database).get(nowMs, requestId);
-  if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, nowMs);
+  if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, { nowMs, givesUnits });
 }
 
 /** Makes the same result due again, where there was one, at one sink or at all. */
@@ -53,7 +53,7 @@ export function repeatResult(outbox: Outbox, requestId: number, nowMs: number, o
   const repeated = raiseVersion(database).get(null, requestId);
   if (repeated === undefined) return;
   // The sink gets confirmed events again.
-  for (const sink of makeDeliveriesDue(outbox, requestId, repeated, nowMs, only))
+  for (const sink of makeDeliveriesDue(outbox, requestId, repeated, { nowMs, only }))
     forgetConfirmed(database).run(requestId, sink);
 }
 
@@ -62,15 +62,14 @@ function makeDeliveriesDue(
   { database, sinks }: Outbox,
   requestId: number,
   { version, source }: NewVersion,
-  nowMs: number,
-  only?: string,
+  { nowMs, only, givesUnits = false }: { nowMs: number; only?: string | undefined; givesUnits?: boolean },
 ): readonly string[] {
   // CSV results stand in the folder of results.
   if (only === undefined || only === folderSinkName) makeCsvFilesDue(database).run({ requestId, nowMs });
   const due = sinks.filter(
     ({ name, sources }) => (sources === null || sources.includes(source)) && (only === undefined || name === only),
   );
-  for (const { name } of due) makeDue(database).run(requestId, name, version, nowMs);
+  for (const { name } of due) makeDue(database).run(requestId, name, version, nowMs, givesUnits ? 1 : 0);
   return due.map(({ name }) => name);
 }
 

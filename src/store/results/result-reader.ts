@@ -133,6 +133,7 @@ export interface LineEntryRow extends ReferencedPurchase {
   readonly error_message: string | null;
   readonly review_reason: string | null;
   readonly settled_at_ms: number | null;
+  readonly held_by: string | null;
 }
 
 const selectRequest = statementOf<[number], RequestRow>(
@@ -141,7 +142,7 @@ const selectRequest = statementOf<[number], RequestRow>(
 /** The columns of a line `l` and an entry `e` that a result shows. */
 export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference,
   ${purchaseColumnsOf('e')}, e.state, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
-  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms`;
+  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms, e.held_by`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT ${lineEntryColumns}
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`);
@@ -218,9 +219,9 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
     updated_at: isoTime(request.updated_at_ms),
   };
   const ordered: OrderedEntries = new Map(
-    rows.map(({ reference, variant, plan, iccid, quantity, replaced }) => [
+    rows.map(({ reference, variant, plan, iccid, quantity, replaced, held_by: heldBy }) => [
       reference,
-      { variant, plan, iccid, quantity, replaced: replaced === 1 },
+      { variant, plan, iccid, quantity, replaced: replaced === 1, isHeldByShop: heldBy === 'shop' },
     ]),
   );
   /** The line that was bought in the place of another one, as a person said: its id by that of the other. */

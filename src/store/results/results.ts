@@ -38,11 +38,15 @@ interface NewSinkPause extends Omit<SinkPause, 'sinceMs'> {
 }
 
 type DueRow = Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed' | 'notePosts'>;
-const selectDue = statementOf<[string, number, string, number], DueRow>(
-  `SELECT request_id AS requestId, tries, confirmed_events AS confirmed, note_posts AS notePosts FROM deliveries
-   WHERE done_version < due_version AND sink = ? AND due_at_ms <= ?
-     AND request_id NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at_ms LIMIT ?`,
-);
+const dueIn = (index: string, which = '') =>
+  statementOf<{ sink: string; nowMs: number; without: string; limit: number }, DueRow>(
+    `SELECT request_id AS requestId, tries, confirmed_events AS confirmed, note_posts AS notePosts
+     FROM deliveries INDEXED BY ${index}
+     WHERE done_version < due_version ${which} AND sink = :sink AND due_at_ms <= :nowMs
+       AND request_id NOT IN (SELECT value FROM json_each(:without)) ORDER BY due_at_ms LIMIT :limit`,
+  );
+const selectDue = dueIn('deliveries_due');
+const selectGiving = dueIn('deliveries_giving', 'AND gives_units = 1');
 // A delivery that was given up is never due: the index ends before it.
 const selectNextAt = columnOf<[string], number | null>(
   `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ? AND due_at_ms < ${neverMs}`,
@@ -56,13 +60,14 @@ const ofVersion = `${ofSink} AND done_version < due_version AND due_version = :v
 const isGivenUp = `given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${neverMs}`;
 
 const close = statementOf<Delivery & { nowMs: number }, never>(
-  `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 ${ofSink}`,
+  `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0,
+     gives_units = CASE WHEN due_version <= :version THEN 0 ELSE gives_units END ${ofSink}`,
 );
 const fail = statementOf<Delivery & { error: string; retryAtMs: number; counted: number }, never>(
   `UPDATE deliveries SET tries = tries + :counted, last_error = ${errorText}, due_at_ms = :retryAtMs ${ofVersion}`,
 );
-const giveUp = statementOf<Delivery & { error: string; nowMs: number }, never>(
-  `UPDATE deliveries SET tries = tries + 1, last_error = ${errorText}, ${isGivenUp} ${ofVersion}`,
+const giveUp = statementOf<Delivery & { error: string; reason: string; nowMs: number }, never>(
+  `UPDATE deliveries SET tries = tries + 1, given_up_reason = :reason, last_error = ${errorText}, ${isGivenUp} ${ofVersion}`,
 );
 /** This holds for any version: an unreadable result cannot be tried again. */
 const giveUpUnreadable = statementOf<Omit<Delivery, 'version'> & { error: string; nowMs: number }, never>(
@@ -104,15 +109,22 @@ const endRetiredPauses = statementOf<{ sinks: string }, never>(
 export class Results extends OutboxSteps {
   readonly csvFiles = new CsvFiles(this.outbox);
 
-  /** @param without requests that are left out. Default: none */
+  /**
+   * Those that give units come first, except for a probe: the same one, which fails, must not be every probe.
+   * @param without requests that are left out. Default: none
+   */
   async dueDeliveries(
     sink: string,
     nowMs: number,
     limit: number,
     without: Iterable<number> = [],
+    isProbe = false,
   ): Promise<readonly DueDelivery[]> {
-    const rows = selectDue(this.database).all(sink, nowMs, JSON.stringify([...without]), limit);
-    return rows.flatMap((due) => {
+    const rowsOf = (select: typeof selectDue, most: number, left: readonly number[]): readonly DueRow[] =>
+      select(this.database).all({ sink, nowMs, without: JSON.stringify(left), limit: most });
+    const giving = isProbe ? [] : rowsOf(selectGiving, limit, [...without]);
+    const left = [...without, ...giving.map(({ requestId }) => requestId)];
+    return [...giving, ...rowsOf(selectDue, limit - giving.length, left)].flatMap((due) => {
       const result = this.#readableResult(due.requestId, sink, nowMs);
       if (result === null) return [];
       const { source, order_id: orderId } = result.document;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { flags } from './why-not-bought.ts';
 import type { OrderKey, StorefrontLine, StorefrontOrder } from './storefront-order.ts';
@@ -47,8 +48,8 @@ export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): 
   return { ...row, kept: JSON.parse(row.kept ?? 'null') };
 }
 
-/** @param seen the state before */
-export function rememberState(database: Sqlite, order: StorefrontOrder, seen: SeenState | null): void {
+/** Returns whether it is paid, with another state or quantities than before. @param seen the state before */
+export function rememberState(database: Sqlite, order: StorefrontOrder, seen: SeenState | null): boolean {
   const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
   const before = isSameSecond(order, seen) ? seen.kept : null;
   const kept = lines === null ? before : keptOf({ ...order, lines }, before);
@@ -66,6 +67,8 @@ export function rememberState(database: Sqlite, order: StorefrontOrder, seen: Se
     paidMs: order.paidMs ?? null,
     currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
   });
+  if (seen === null || state !== 'paid' || kept === null) return false;
+  return seen.state !== state || !isDeepStrictEqual(seen.kept, kept);
 }
 
 /** Then nobody knows which of the two states came last. */

@@ -4,13 +4,13 @@ import { insertLines } from '../intake/new-lines.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { selectEntriesOfLine, type EntryRow } from '../sqlite/rows.ts';
 import { isSurelyUnbought, isSurelyUnsent } from '../submission/after-loss.ts';
-import { cancelEntry, lowerQuantity } from '../submission/entry-changes.ts';
+import { cancelEntry, setQuantity } from '../submission/entry-changes.ts';
 import { findKnownLine, needsNoRefund, orderedAs, type KnownLine } from './known-lines.ts';
 import { auditChange, flagLine } from './order-records.ts';
 import type { StorefrontLine, StorefrontOrder, Taking } from './storefront-order.ts';
 import { flagOf } from './why-not-bought.ts';
 
-const lowerLine = statementOf<[quantity: number, extra: string, fingerprint: string, id: number], never>(
+const changeLine = statementOf<[quantity: number, extra: string, fingerprint: string, id: number], never>(
   'UPDATE lines SET quantity = ?, extra = ?, fingerprint = ? WHERE id = ?',
 );
 const selectEsims = columnOf<[number], string>(
@@ -36,7 +36,7 @@ export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLin
   const left = isWhole ? open.filter((row) => !isSurelyUnbought(database, row)) : open;
   if (left.length === 0) return;
   if (isWhole && order.onRefund === 'cancel_esim' && cancelEsims(taking, known, left)) return;
-  if (!isWhole && lowerUnsent(taking, line, known, open)) {
+  if (!isWhole && changeUnsent(taking, line, known, open)) {
     taken.takenBack += 1;
     return;
   }
@@ -56,22 +56,22 @@ function cancelUnbought({ outbox, database, order, taken }: Taking, open: readon
   taken.takenBack += unbought.length;
 }
 
-/** Lowers an entry that was surely not sent yet to what is left. False when it cannot be lowered. */
-function lowerUnsent(
+/** Gives an entry that was surely not sent yet the quantity that the order has now. False when that cannot be done. */
+export function changeUnsent(
   { outbox, database, order }: Taking,
   { buy, remaining }: StorefrontLine,
   known: KnownLine,
-  open: readonly EntryRow[],
+  open = refundableEntries(database, known),
 ): boolean {
   const [row] = open;
   if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
   if (!isSurelyUnsent(database, row)) return false;
   // With another SKU map it would become another purchase: a person decides about that.
   const isSame = purchaseFields.every((field) => field === 'quantity' || row[field] === buy[field]);
-  if (!isSame || !lowerQuantity(outbox, row, buy.quantity, order.nowMs)) return false;
-  lowerLine(database).run(buy.quantity, JSON.stringify(buy.extra), fingerprintOf(buy), known.id);
-  const why = `the storefront's order has ${remaining} left, and it was not sent yet`;
-  auditChange(database, order, 'lower', open, why);
+  if (!isSame || !setQuantity(outbox, row, buy.quantity, order.nowMs)) return false;
+  changeLine(database).run(buy.quantity, JSON.stringify(buy.extra), fingerprintOf(buy), known.id);
+  const why = `the storefront's order has ${remaining} now, and it was not sent yet`;
+  auditChange(database, order, remaining < orderedAs(known).quantity ? 'lower' : 'raise', open, why);
   return true;
 }
 

@@ -1,6 +1,8 @@
 import { isSameSku } from '../../core/order/sku-map.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { insertLines } from '../intake/new-lines.ts';
+import { findRequest } from '../intake/requests.ts';
+import { resultChanged } from '../results/due-results.ts';
 import { columnOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { selectEntriesOfLine } from '../sqlite/rows.ts';
@@ -39,7 +41,7 @@ import {
   flagUnreadableState,
   flagWithoutId,
 } from './order-records.ts';
-import { areUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
+import { areUnsent, changeUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
 import type {
   StorefrontLine,
   StorefrontOrder,
@@ -72,12 +74,15 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
     return takeOlder({ outbox, database, order: delivered, taken: { ...nothing, stale: true } }, seen);
   const least = withLeastLines(delivered, seen);
   const order = { ...least, lines: least.lines?.map((line) => withOrderedSku(database, least, line)) ?? null };
-  rememberState(database, order, seen);
+  const isMoved = rememberState(database, order, seen);
   const taking: Taking = { outbox, database, order, taken: { ...nothing } };
   if (seen === null) countUnmappedSkus(database, order);
   flagUnreadable(taking);
   flagOfMany(taking, seen);
   takeLines(taking);
+  // What its customer gets of a bought line may be more or less now.
+  const requestId = isMoved ? findRequest(database).get(order.source, order.orderId) : undefined;
+  if (requestId !== undefined) resultChanged(outbox, requestId, order.nowMs, true);
   if (seen !== null) takeRemovedLines(taking);
   const { source, orderId, state } = order;
   if (state === 'closed' || state === 'deleted') endFlags(database).run({ source, orderId, lineId: null });
@@ -251,8 +256,10 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
   } else if (order.refundUnclear) {
     const open = order.onRefund === 'ignore' ? [] : refundableEntries(database, known);
     if (open.length > 0 && !areUnsent(open)) flagLine(taking, lineId, flags.unclearRefund);
+  } else if (was.sku === sku && changeUnsent(taking, line, known)) {
+    taken.known += 1;
   } else if (was.sku === sku || !areUnsent(refundableEntries(database, known))) {
-    const rule = `was bought as ${was.quantity} of "${was.sku}", and the shop's order now has ${remaining} of "${sku}": nothing more was bought`;
+    const rule = `was ordered as ${was.quantity} of "${was.sku}", and the shop's order now has ${remaining} of "${sku}": nothing more was bought`;
     flagLine(taking, lineId, flagOf('changed_after_purchase', rule));
   }
 }

@@ -13,7 +13,7 @@ export const correctIt = 'correct the line in the shop, and it is taken in by it
 export const flags = {
   unclearRefund: flagOf(
     'refunded_in_storefront',
-    'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
+    'the order was refunded in part, and the storefront does not say which line: decide what becomes of it',
   ),
   paidAndClosed: flagOf(
     'paid_and_closed',

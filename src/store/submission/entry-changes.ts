@@ -109,7 +109,7 @@ export const setTakenBack = statementOf<{ lineId: number; takenBack: 0 | 1 }, ne
   'UPDATE entries SET taken_back = :takenBack WHERE line_id = :lineId AND taken_back <> :takenBack',
 );
 const updateQuantity = updateOf(
-  `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
+  `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity <> :quantity
    AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
 );
 const findRequest = columnOf<[number], number>('SELECT request_id FROM lines WHERE id = ?');
@@ -155,7 +155,7 @@ export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, ex
   }
   addReplacements(outbox, row, settlement, nowMs);
   // A poll that finds nothing new is not reported.
-  if (reported.has(state) && (row.state !== state || answer !== null)) report(outbox, row, nowMs);
+  if (reported.has(state) && (row.state !== state || answer !== null)) report(outbox, row, nowMs, state);
 }
 
 /** Performs what a person decided; `resolvedBy` is who settled the entry. Fails while a call for it is in flight. */
@@ -181,7 +181,7 @@ export function applyCommand(
     final: isFinal(state) ? 1 : 0,
   });
   indexUnits(database, row.id, units ?? []);
-  if (row.state !== state || units !== null) report(outbox, row, nowMs);
+  if (row.state !== state || units !== null) report(outbox, row, nowMs, state);
 }
 
 /** How many units nobody has of what a person found to be bought. */
@@ -252,8 +252,8 @@ export function recoverEntry(database: Sqlite, row: EntryRow, nowMs: number): vo
   change(database, row, 'unknown', updateRecovered, { nowMs });
 }
 
-/** Lowers the quantity of an entry. False when its request was rendered before: a reference stands for its request. */
-export function lowerQuantity(outbox: Outbox, row: EntryRow, quantity: number, nowMs: number): boolean {
+/** Changes the quantity of an entry that was not sent. False when its request was rendered before: a reference stands for its request. */
+export function setQuantity(outbox: Outbox, row: EntryRow, quantity: number, nowMs: number): boolean {
   const { changes } = updateQuantity(outbox.database).run({ id: row.id, quantity, nowMs });
   if (changes === 1) report(outbox, row, nowMs);
   return changes === 1;
@@ -273,8 +273,8 @@ function changeOrKeep(database: Sqlite, row: EntryRow, to: EntryState, update: U
   assert(changes === 1, `${row.reference} is still in ${to}, and no call for it is in flight`);
 }
 
-function report(outbox: Outbox, row: EntryRow, nowMs: number): void {
+function report(outbox: Outbox, row: EntryRow, nowMs: number, to = row.state): void {
   const requestId = findRequest(outbox.database).get(row.line_id);
   assert(requestId !== undefined, `the line of ${row.reference} exists`);
-  resultChanged(outbox, requestId, nowMs);
+  resultChanged(outbox, requestId, nowMs, to === 'fulfilled');
 }

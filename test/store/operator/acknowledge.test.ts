@@ -100,7 +100,14 @@ describe('a result that was given up', () => {
       const [due] = await box.store.results.dueDeliveries('folder', at, 1);
       if (due === undefined) throw new Error('a result is due');
       const { requestId, version } = due;
-      await box.store.results.giveUpDelivery({ requestId, sink: 'folder', version, error: 'refused', nowMs: at });
+      await box.store.results.giveUpDelivery({
+        requestId,
+        sink: 'folder',
+        version,
+        reason: 'http_503',
+        error: 'refused',
+        nowMs: at,
+      });
     };
     await giveUp(9_000_000);
     expect((await ack(box, { ids: ['delivery:1:folder'] })).acknowledged).toEqual(['delivery:1:folder']);

@@ -105,7 +105,14 @@ describe('the list of deliveries', () => {
     for (const orderId of ['1', '2', '3']) await settle(orderId, fulfilled, 1000 * Number(orderId));
     for (const sink of sinks)
       for (const { requestId, version } of await outbox.store.results.dueDeliveries(sink, 9000, 10))
-        await outbox.store.results.giveUpDelivery({ requestId, sink, version, error: 'gone', nowMs: 10_000 });
+        await outbox.store.results.giveUpDelivery({
+          requestId,
+          sink,
+          version,
+          reason: 'http_503',
+          error: 'gone',
+          nowMs: 10_000,
+        });
     const all = [
       '3 folder',
       '3 callback:a.example',

@@ -49,7 +49,14 @@ test('a delivery that was given up is found by its sink, and leaves the attentio
   await redeliver(outbox.store, { orderId: '1' }, 10_000);
   const [due] = await outbox.store.results.dueDeliveries('callback:shop', 99_999, 1);
   const { requestId = 0, version = 0 } = due ?? {};
-  const given = { requestId, sink: 'callback:shop', version, error: 'the receiver answered 500', nowMs: 11_000 };
+  const given = {
+    requestId,
+    sink: 'callback:shop',
+    version,
+    reason: 'http_503',
+    error: 'the receiver answered 500',
+    nowMs: 11_000,
+  };
   await outbox.store.results.giveUpDelivery(given);
   await deliverAll('folder');
   expect(outbox.store.read.attentionCounts()).toEqual({ delivery: 1 });

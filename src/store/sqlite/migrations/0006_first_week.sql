@@ -41,3 +41,11 @@ WHERE json_extract(l.extra, '$.sku') IS NOT NULL AND json_extract(l.extra, '$.sh
 ALTER TABLE storefront_orders ADD COLUMN sale_key TEXT;
 -- When it was paid, as its first paid state told; null: no state has told it yet.
 ALTER TABLE storefront_orders ADD COLUMN paid_ms INTEGER;
+
+-- The customer waits for what the result gives: it comes before other results of its sink, such as notes about old orders.
+ALTER TABLE deliveries ADD COLUMN gives_units INTEGER NOT NULL DEFAULT 0;
+UPDATE deliveries SET gives_units = 1 WHERE done_version < due_version AND done_at_ms IS NULL AND EXISTS (
+  SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = deliveries.request_id AND e.state = 'fulfilled');
+CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_version < due_version AND gives_units = 1;
+-- What the last try failed with, where that decides what is to be done: see `WriteBackError`.
+ALTER TABLE deliveries ADD COLUMN given_up_reason TEXT;

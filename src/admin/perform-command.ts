@@ -50,6 +50,8 @@ export async function performCommand(
       const { reference, actor, reason, ...order } = command;
       return { kind: 'entry', ...(await store.operator.actOnEntry({ reference, order, actor, reason, ...policy })) };
     }
+    case 'give':
+      return { kind: 'entry', ...(await store.operator.givePieces({ ...command, nowMs })) };
     case 'bulk':
       return { kind: 'bulk', ...(await store.operator.actInBulk({ ...command, ...policy })) };
     case 'take_flagged':

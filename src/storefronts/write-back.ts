@@ -8,7 +8,7 @@ import { platformOf } from './platforms.ts';
 import { type ReadOrder, ShopApiError } from './shop/shop-api.ts';
 import { isConnected, type ShopConnections } from './shop-connections.ts';
 import type { Shop } from './settings.ts';
-import { WriteBackError } from './shop/platform.ts';
+import { nobodyMailed, WriteBackError } from './shop/platform.ts';
 import { isMoving, type OrderStatement, statementOf } from './shop/order-statement.ts';
 import type { ShopOrder } from './shop/shop-order.ts';
 
@@ -53,7 +53,8 @@ export class ShopWriteBack {
   retryDelayMs(failures: number, error: unknown): number | null {
     const { reason, retryAfterMs } = failureOf(error);
     const askedMs = Math.ceil(retryAfterMs ?? 0);
-    if (reason === 'final' || (reason === 'refused' && failures >= triesOfRefused)) return null;
+    if (reason === 'gone_in_shop' || reason === nobodyMailed || (reason === 'refused' && failures >= triesOfRefused))
+      return null;
     // The shop answers: after hours without it, the schedule would wait for hours more.
     if (reason === 'settles') return askedMs;
     const delayS = retryDelaysS[failures - 1];

@@ -212,12 +212,13 @@ export class SimWrittenShop implements Receiver {
     if (kind === 'deleted') this.#orders.splice(this.#orders.indexOf(order), 1);
     else if (kind === 'added')
       items.push({ id: Number(`${orderId}99`), sku: 'BOOK', quantity: 1, current_quantity: 1, meta_data: [] });
-    else if (kind === 'raised')
+    else if (kind === 'raised') {
       Object.assign(first ?? {}, {
         quantity: Number(first?.['quantity']) + 1,
         current_quantity: Number(first?.['quantity']) + 1,
       });
-    else if (kind === 'cancelled')
+      if (this.kind === 'shopify') this.shopify.raise(orderId, String(first?.['id']));
+    } else if (kind === 'cancelled')
       Object.assign(
         body,
         this.kind === 'shopify'

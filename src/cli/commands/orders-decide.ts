@@ -24,6 +24,7 @@ import { type BulkPreview, previewBulk, runBulk, statesOf } from '../../admin/bu
 import type { EntryState } from '../../core/entry/states.ts';
 import type { BulkResult } from '../../store/operator/entry-command.ts';
 import { exitCodes } from '../errors.ts';
+import { wholeNumber } from '../option-values.ts';
 
 interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
@@ -66,6 +67,7 @@ interface ResolveOptions extends DecisionOptions {
   readonly as?: Resolution;
   readonly same?: boolean;
   readonly another?: boolean;
+  readonly give?: number;
   readonly orderNumber?: string;
   readonly iccid?: readonly string[];
   /** False: `--no-units`. */
@@ -81,17 +83,21 @@ function addResolve(orders: Command, context: CliContext): void {
     .addOption(new Option('--as <end>', 'its final state').choices(resolutions))
     .option('--same', 'the line is the same purchase as the one that vanished: nothing is bought for it')
     .option('--another', 'the line is a purchase of its own: it is bought, too')
+    .option('--give <pieces>', 'how many of the bought pieces the customer gets', wholeNumber(1, 1_000_000))
     .option('--order-number <number>', "the supplier's number of the order")
     .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
     .option('--units <file>', 'the delivered units, one code a line or a JSON list; - is standard input')
     .option('--no-units', 'they are not known: the result asks for delivery by hand')
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
-    const { as, same = false, another = false, orderNumber = null, note = null, iccid = [] } = options;
-    if ([as !== undefined, same, another].filter((isGiven) => isGiven).length !== 1) {
-      throw new OrderSyncError('USAGE', 'Say what you found: one of --as, --same and --another', {
+    const { as, same = false, another = false, give: pieces, orderNumber = null, note = null, iccid = [] } = options;
+    if ([as !== undefined, same, another, pieces !== undefined].filter((isGiven) => isGiven).length !== 1) {
+      throw new OrderSyncError('USAGE', 'Say what you found: one of --as, --same, --another and --give', {
         hint: '--as settles an entry in needs_review; --same and --another decide on a line that came in the place of another',
       });
+    }
+    if (pieces !== undefined) {
+      return await decide({ action: 'give', reference, pieces, ...audited(options) }, options, context);
     }
     if (as === undefined) {
       const change = { action: 'decide_change', reference, isAnother: another } as const;

@@ -3,6 +3,7 @@ export const attentionActions = {
   ack: 'orders ack',
   another: 'orders resolve --another',
   cancel: 'orders cancel',
+  give: 'orders resolve --give',
   enter_units: 'orders resolve --as fulfilled --units',
   reconcile: 'reconcile',
   release: 'orders release',
@@ -79,6 +80,12 @@ export const attentionReasons = {
   result_given_up: holding(
     'the result of this order: the shop does not have it',
   )`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
+  gone_in_shop: holding(
+    'nothing: the shop has deleted the order',
+  )`give what was bought by hand if it is paid, then end it with ${'ack'}`,
+  nobody_mailed: holding(
+    'this order: its customer is not told',
+  )`give the codes of its note by hand and complete it in the shop, then end it with ${'ack'}`,
   csv_given_up: csv`read the results of its orders, or send the file again, which buys nothing twice; then end it with ${'ack'}`,
   csv_not_written: csv`repair the folder of results: the worker tries again by itself, at least every five minutes`,
   rejected: notBought,
@@ -94,7 +101,7 @@ export const attentionReasons = {
     'nothing: what was accepted first counts',
   )`compare both contents in ${'show'}, then end it with ${'ack'}`,
   sku_unknown: line`correct the SKU map, or the SKU in the shop: it is bought by itself then. Or end it with ${'ack'}`,
-  changed_in_shop: line`look at the order in the shop and decide what becomes of it, then end it with ${'ack'}`,
+  changed_in_shop: line`look at the order in the shop and decide what becomes of it (${'give'} gives a part of it), then end it with ${'ack'}`,
   webhook_off: holding(
     'nothing: its orders come minutes later, by read-back',
   )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
@@ -176,6 +183,8 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'file_refused':
       return `${evidence.file ?? ''}: ${message ?? ''}`;
     case 'result_given_up':
+    case 'gone_in_shop':
+    case 'nobody_mailed':
     case 'csv_given_up':
     case 'csv_not_written':
       return `${evidence.sink ?? evidence.file ?? ''}, tried ${evidence.tries ?? 0} times: ${message ?? ''}`;

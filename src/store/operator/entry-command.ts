@@ -5,8 +5,9 @@ import { familyOf, purchaseOf, type Family } from '../../core/order/purchase.ts'
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
 import { actionSubjectOf, findActingRow, type ActingRow } from '../read/order-detail.ts';
+import { resultChanged } from '../results/due-results.ts';
 import { recordAudit, unknownReference, type AuditedRequest } from '../sqlite/audit.ts';
-import { columnOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { purchaseFactsOf } from '../submission/after-loss.ts';
@@ -35,10 +36,20 @@ export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
   readonly which: BulkFilter;
 }
 
+type PiecesCommand = AuditedRequest & { readonly reference: string; readonly pieces: number };
+
 export type BulkResult = ResultOf<'bulk'>;
 
 const findOtherPart = columnOf<[number, number], number>(
   'SELECT 1 FROM entries WHERE line_id = ? AND replaced = 0 AND id <> ?',
+);
+const inQuestion = 'FROM pieces_in_question WHERE reference = :reference AND bought_pieces >= :pieces';
+const endFlagsInQuestion = statementOf<PiecesCommand, never>(
+  `UPDATE rejections SET acknowledged_at_ms = :nowMs WHERE id IN (SELECT flag_id ${inQuestion})`,
+);
+const decidePieces = columnOf<PiecesCommand, number>(
+  `UPDATE lines SET extra = json_set(extra, '$.given_pieces', printf('%d', :pieces))
+   WHERE id IN (SELECT line_id ${inQuestion}) RETURNING request_id`,
 );
 const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
 
@@ -83,6 +94,21 @@ export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly in
   });
   /** `newReference`: that of the replacement, where the entry was ordered again. */
   return { reference, before: row.state, after: move.state, newReference };
+}
+
+/** Decides, once, how many of the pieces that were bought the customer gets, where the shop's order has fewer now. */
+export function givePieces(outbox: Outbox, command: PiecesCommand) {
+  const { reference, pieces, nowMs } = command;
+  endFlagsInQuestion(outbox.database).run(command);
+  const requestId = decidePieces(outbox.database).get(command);
+  if (requestId === undefined) {
+    throw new OrderSyncError('REFUSED', `${reference} has no ${pieces} pieces to decide about`, {
+      hint: "of a delivered line of which the shop's paid order has fewer pieces now, it is decided once",
+    });
+  }
+  resultChanged(outbox, requestId, nowMs, true);
+  recordAudit(outbox.database, { ...command, action: 'give', subject: reference, detail: { pieces } });
+  return { reference, before: 'fulfilled', after: 'fulfilled', newReference: null } as const;
 }
 
 /** Acts on one entry after the other: after a refusal the others continue, and any other error ends the step. */

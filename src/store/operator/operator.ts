@@ -7,7 +7,7 @@ import { beginAfterLoss, type AfterLossRequest } from '../submission/after-loss.
 import { connectorUnproven, proveConnector } from '../submission/connector-canary.ts';
 import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../submission/pauses.ts';
 import { acknowledge } from './acknowledgements.ts';
-import { actInBulk, actOnEntry, type EntryCommand, type EntryCommandResult } from './entry-command.ts';
+import { actInBulk, actOnEntry, givePieces, type EntryCommand, type EntryCommandResult } from './entry-command.ts';
 import { takeFlagged } from '../storefronts/flagged-skus.ts';
 
 type ScopeRequest = AuditedRequest & { readonly scope: string };
@@ -28,6 +28,9 @@ export class Operator extends OutboxSteps {
    * @throws OrderSyncError NOT_FOUND, REFUSED when the shop's order has another line there now
    */
   readonly takeFlagged = this.#decision(takeFlagged);
+
+  /** @throws OrderSyncError REFUSED */
+  readonly givePieces = this.#decision(givePieces);
 
   /** Ends rows of the attention list in which nothing is open any more: those with these ids, or the next that a filter finds. */
   readonly acknowledge = this.#decision(acknowledge);

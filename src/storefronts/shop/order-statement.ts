@@ -35,6 +35,8 @@ export interface LineStatement {
   readonly sku: string;
   /** How many pieces of the shop it was ordered for; null: nothing was ordered for it. */
   readonly pieces: number | null;
+  /** How many of them an operator gives the customer, whatever the shop's order says; null: nobody decided that. */
+  readonly decidedPieces: number | null;
   readonly state: LineState;
   /** `done`: all that was ordered is here and may be given to the customer. `review`: a person has to act. `open`: neither. */
   readonly stage: 'done' | 'review' | 'open';
@@ -65,7 +67,10 @@ export function statementOf(
     const bought = lines.get(earlierIds.get(lineId) ?? lineId) ?? line;
     // A replaced entry says nothing about the line any more.
     const entries = bought.entries.filter(({ reference }) => ordered.get(reference)?.replaced !== true);
-    return stateLine(lineId, { ...bought, entries }, delivered.get(bought.line_id) ?? null);
+    const shown = stateLine(lineId, { ...bought, entries }, delivered.get(bought.line_id) ?? null);
+    // The shop's state often holds a line for seconds only, and the attention list has it.
+    const isHeldByShop = entries.some(({ reference }) => ordered.get(reference)?.isHeldByShop === true);
+    return isHeldByShop ? shown.map((one) => ({ ...one, stage: 'open' as const })) : shown;
   });
   const { source, order_id: orderId, state, sandbox: isSandbox } = document;
   return { source, orderId, state, isSandbox, lines: stated, flags };
@@ -73,7 +78,7 @@ export function statementOf(
 
 /** Whether something of it is still being bought. */
 export const isMoving = ({ lines }: OrderStatement): boolean =>
-  lines.some(({ stage, state }) => stage === 'open' && state !== 'cancelled');
+  lines.some(({ stage, state }) => stage === 'open' && state !== 'cancelled' && state !== 'held');
 
 function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | null): readonly LineStatement[] {
   const { state, entries, error, extra = {} } = line;
@@ -85,7 +90,8 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
     lineId,
     boughtId: line.line_id ?? lineId,
     sku: extra['sku'] ?? '',
-    pieces: /^\d{1,9}$/.test(extra['shop_quantity'] ?? '') ? Number(extra['shop_quantity']) : null,
+    pieces: piecesIn(extra['shop_quantity']),
+    decidedPieces: piecesIn(extra['given_pieces']),
     state,
     stage: isDone ? 'done' : openStates.includes(state) ? 'open' : 'review',
     references: entries.map(({ reference }) => reference),
@@ -95,6 +101,8 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
   };
   return [stated];
 }
+
+const piecesIn = (text = ''): number | null => (/^\d{1,9}$/.test(text) ? Number(text) : null);
 
 /** A result may have QR codes as pictures: they would make the fields of an order large. */
 function withoutPictures(unit: Unit): Unit {
@@ -117,23 +125,28 @@ export function codesJson(given: readonly LineStatement[]): string {
 }
 
 /**
- * The lines whose units the customer gets: they are done, and the shop's order as it stands now has each with the quantity that
- * was bought. A person decides about lines that were refunded, removed or edited since.
+ * The lines whose units the customer gets: they are done, and the shop's order as it stands now has no fewer pieces of each than
+ * were bought. Where it has fewer, an operator decides how many are given.
  */
 export function givenLines({ lines }: OrderStatement, order: ShopOrder): readonly LineStatement[] {
   if (order.state !== 'paid') return [];
   const left = new Map(order.lines.map(({ lineId, remaining }) => [lineId, remaining]));
-  return lines.filter(
-    ({ lineId, stage, pieces }) => stage === 'done' && pieces !== null && left.get(lineId) === pieces,
-  );
+  return lines.flatMap((line) => {
+    const { lineId, stage, pieces, decidedPieces: decided, units } = line;
+    if (stage !== 'done' || pieces === null) return [];
+    if (decided === null) return (left.get(lineId) ?? 0) < pieces ? [] : [line];
+    return { ...line, pieces: decided, units: units.slice(0, (units.length / pieces) * decided) };
+  });
 }
 
 /** Whether every line of the shop's order is ours and given to the customer, and none of it was refunded as a whole. */
 export function isWholeOrderGiven(statement: OrderStatement, order: ShopOrder): boolean {
   if (order.lines.length === 0 || order.unreadable.length > 0 || order.refundUnclear) return false;
-  const given = new Set(givenLines(statement, order).map(({ lineId }) => lineId));
-  const isGiven = ({ lineId, parentId }: ShopOrder['lines'][number]): boolean => {
-    if (given.has(lineId) || (parentId !== null && given.has(parentId))) return true;
+  const given = new Map(givenLines(statement, order).map((line) => [line.lineId, line]));
+  const isGiven = ({ lineId, parentId, remaining }: ShopOrder['lines'][number]): boolean => {
+    const own = given.get(lineId);
+    if (own !== undefined) return own.pieces === remaining || own.decidedPieces !== null;
+    if (parentId !== null && given.has(parentId)) return true;
     // A bundle without a SKU of the map is given with all of its parts.
     const parts = order.lines.filter((line) => line.parentId === lineId);
     return parts.length > 0 && parts.every((part) => given.has(part.lineId));

@@ -61,15 +61,18 @@ export interface WebhookFormat {
   readonly unsignedPing: RegExp | null;
 }
 
+export const nobodyMailed = 'nobody_mailed';
+
 /**
  * Why an order of a shop does not show its result. `waits`: the shop's state does not allow it now. `settles`: an earlier call
- * may still be processed, until a time that is known. `final`: trying again changes nothing, and the message says what to do.
+ * may still be processed, until a time that is known. Trying again changes
+ * nothing where the order is `gone_in_shop`, or `nobody_mailed` because it has no address of its customer.
  */
 export class WriteBackError extends Error implements DeliveryFailure {
   /** The order decides, not the shop. */
   readonly refusesResult = true;
   override readonly name = 'WriteBackError';
-  readonly reason: 'waits' | 'settles' | 'final';
+  readonly reason: 'waits' | 'settles' | 'gone_in_shop' | typeof nobodyMailed;
   /** Not tried again before that, in ms. */
   readonly retryAfterMs: number;
   readonly countsTry: boolean;
@@ -86,13 +89,15 @@ export class WriteBackError extends Error implements DeliveryFailure {
 export interface WritePlan<Write> {
   /** In the order in which they are made: the codes stand in the order before its customer is told that it is done. */
   readonly writes: readonly Write[];
-  /** Why something is not written although it was delivered: it is tried again later. Null: nothing is missing. */
-  readonly withheld: string | null;
+  /** Why the customer does not get something although it was delivered. Null: nothing is missing. */
+  readonly withheld: WriteBackError | null;
 }
 
 /** A person may have put a paid order on hold: the customer gets nothing until it is released. */
-export const withheldUntilPaid = (status: string): string =>
-  `the shop's order ${status}, so what was delivered is withheld: it is given when the order is paid again`;
+export const withheldUntilPaid = (status: string): WriteBackError => {
+  const why = `the shop's order ${status}, so what was delivered is withheld`;
+  return new WriteBackError('waits', `${why}: it is given when the order is paid again`);
+};
 
 /** The order as the shop shows it now. */
 export async function readOrder(
@@ -102,5 +107,5 @@ export async function readOrder(
   const found = await api.order(orderId, signal, { isBehind: true });
   if (found !== null) return { ...found, order: read(found) };
   const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
-  throw new WriteBackError('final', `${problem}: see \`orders show\``);
+  throw new WriteBackError('gone_in_shop', `${problem}: see \`orders show\``);
 }

@@ -37,7 +37,7 @@ export async function writeBackToShopify(statement: OrderStatement, parts: Parts
   const now = await readShopifyOrderNow(api, order, signal);
   const { writes, withheld } = planWrites(statement, options, now);
   for (const write of writes) await make(write, statement.orderId, parts);
-  if (withheld !== null) throw new WriteBackError('waits', withheld);
+  if (withheld !== null) throw withheld;
   return writes.map(nameOf);
 }
 
@@ -108,12 +108,22 @@ function planWrites(
   const given = givenLines(statement, order);
   const wanted = wantedMetafields(statement, options.deliverCodes === 'meta' ? given : []);
   const metafields = wanted.filter((metafield) => !hasMetafield(now, metafield));
-  const givenIds = new Set(given.map(({ lineId }) => lineId));
-  const isOurs = ({ lineId, remaining }: FulfillmentOrder['lines'][number]): boolean =>
-    remaining > 0 && lineId !== null && givenIds.has(lineId);
+  const left = new Map(order.lines.map(({ lineId, remaining }) => [lineId, remaining]));
+  // The shop's order may have more pieces than are given.
+  const more = new Map<string | null, number>(
+    given.map(({ lineId, pieces }) => [lineId, Math.max(0, (left.get(lineId) ?? 0) - (pieces ?? 0))]),
+  );
+  const oursOf = (line: FulfillmentOrder['lines'][number]): FulfillmentOrder['lines'] => {
+    const over = more.get(line.lineId);
+    if (over === undefined) return [];
+    const kept = Math.min(line.remaining, over);
+    more.set(line.lineId, over - kept);
+    return line.remaining > kept ? [{ ...line, remaining: line.remaining - kept }] : [];
+  };
   const due = (options.fulfil ? now.fulfillmentOrders : [])
-    .map((one) => ({ ...one, lines: one.lines.filter(isOurs) }))
-    .filter(({ status, lines }) => lines.length > 0 && !endedStatuses.includes(status));
+    .filter(({ status }) => !endedStatuses.includes(status))
+    .map((one) => ({ ...one, lines: one.lines.flatMap(oursOf) }))
+    .filter(({ lines }) => lines.length > 0);
   const open = due.filter(({ status }) => openStatuses.includes(status));
   const writes: readonly ShopifyWrite[] = [
     ...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),
@@ -160,5 +170,6 @@ function whyWithheld({ lines }: OrderStatement, { state, status }: ShopOrder, bl
   if (!lines.some(({ stage }) => stage === 'done')) return null;
   if (state !== 'paid') return withheldUntilPaid(`is "${status}"`);
   if (blocked === undefined) return null;
-  return `a fulfilment order of the shop's order is ${blocked}: what was delivered is fulfilled when it is open again`;
+  const problem = `a fulfilment order of the shop's order is ${blocked}`;
+  return new WriteBackError('waits', `${problem}: what was delivered is fulfilled when it is open again`);
 }

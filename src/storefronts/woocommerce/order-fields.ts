@@ -4,6 +4,7 @@ import { messageText } from '../../core/message-text.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { codesJson, type LineStatement, type OrderStatement, resultJson, unitFields } from '../shop/order-statement.ts';
 import { type Fields, isObject, listOf } from '../shop/payload-values.ts';
+import { nobodyMailed } from '../shop/platform.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
 
 /** A field of an order or of one of its lines; the platform calls these meta data. */
@@ -22,6 +23,8 @@ export interface OrderNow {
   readonly lines: ReadonlyMap<string, LineNow>;
   /** How far the shop's time is ahead of UTC, in ms. */
   readonly zoneMs: number;
+  readonly isRefundedWhole: boolean;
+  readonly lacksEmail: boolean;
 }
 
 interface LineNow {
@@ -50,7 +53,13 @@ export function orderNow(value: unknown, order: ShopOrder): OrderNow {
   };
   const lines = new Map(items.map((item) => [String(item['id']), lineOf(item)]));
   const zoneMs = zoneOf(textOf(document['date_created']), textOf(document['date_created_gmt']));
-  return { order, total: textOf(document['total']), fields: valuesOf(document['meta_data']), lines, zoneMs };
+  const billing = document['billing'];
+  const lacksEmail = isObject(billing) && textOf(billing['email']).trim() === '';
+  const fields = valuesOf(document['meta_data']);
+  const total = textOf(document['total']);
+  const refunded = (listOf(document['refunds']) ?? []).filter(isObject).map((refund) => Number(refund['total']));
+  const isRefundedWhole = refunded.length > 0 && refunded.reduce((sum, one) => sum + one, Number(total)) < 0.005;
+  return { order, total, fields, lines, zoneMs, lacksEmail, isRefundedWhole };
 }
 
 /** Both times of an order have no zone: the first is in the zone of the shop. 0: they cannot be read. */
@@ -112,33 +121,51 @@ export interface OrderNote {
   readonly isForCustomer: boolean;
 }
 
-const mostLinesInNote = 50;
+const factsInNote = 50;
 
-/**
- * Says to the people of the shop what was delivered and what needs review; null: neither. It has no codes.
- * @param told the lines that the customer reads in a note
- */
-export function privateNote(statement: OrderStatement, told: ReadonlySet<string>, now: OrderNow): OrderNote | null {
-  const lines = statement.lines.filter(({ stage, lineId }) => stage !== 'open' && !told.has(lineId));
+interface Told {
+  readonly given: ReadonlyMap<string, LineStatement>;
+  /** The customer reads these lines in a note. */
+  readonly inNotes: readonly string[];
+  readonly isPosted: (marker: string) => boolean;
+}
+
+/** Says to the people of the shop, once each, what was delivered and what needs review; null: nothing is new. It has no codes. */
+export function privateNote(
+  statement: OrderStatement,
+  { given, inNotes, isPosted }: Told,
+  now: OrderNow,
+): OrderNote | null {
   const { source, orderId, flags, isSandbox } = statement;
-  if (lines.length + flags.length === 0) return null;
-  // Not the message: each try of the same thing may word it differently.
-  const facts = lines.map((line) => [line.lineId, line.state, line.references, line.problem?.code ?? null]);
-  const changes = flags.map(({ lineId, code, rule }) => [lineId, code, rule]);
-  const marker = markerOf('private', statement, [...facts, ...changes]);
-  const said = [
-    ...lines.map((line) => toldLine(line, now)),
-    ...flags.map(({ lineId, rule }) => `Changed in the shop: ${lineName(lineId, now)}: ${shownMessage(rule)}.`),
-  ];
-  const more = said.length - mostLinesInNote;
+  const markerOfFact = (fact: unknown): string => markerOf('private', statement, [fact]);
+  const lines = statement.lines.filter(({ stage, lineId }) => stage !== 'open' && !inNotes.includes(lineId));
+  const facts = lines.map((line) => {
+    // Not the message: each try of the same thing may word it differently.
+    const fact = [line.lineId, line.state, line.references, line.problem?.code ?? null];
+    const part = given.get(line.lineId);
+    const why = part !== undefined || isPosted(markerOfFact(fact)) ? null : whyNotGiven(line, now);
+    return { fact: why === null ? fact : [...fact, why], text: toldLine(part ?? line, now, why) };
+  });
+  const changes = flags.map(({ lineId, code, rule }) => {
+    const head = code === nobodyMailed ? 'Needs review' : 'Changed in the shop';
+    return { fact: [lineId, code, rule], text: `${head}: ${lineName(lineId, now)}: ${shownMessage(rule)}.` };
+  });
+  const said = [...facts, ...changes]
+    .map(({ fact, text }) => ({ marker: markerOfFact(fact), text }))
+    .filter(({ marker }) => !isPosted(marker))
+    .slice(0, factsInNote);
+  if (said.length === 0) return null;
+  const markers = said.map(({ marker }) => marker);
   const head = `order-sync${isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
-  const command = `order-sync orders show ${orderId} --source ${source}`;
-  const ending = [...(more > 0 ? [`and ${more} more.`] : []), `All of it: ${shownValue(command)}${commentOf(marker)}`];
-  return {
-    markers: [marker],
-    text: [head, ...said.slice(0, mostLinesInNote), ...ending].join('\n'),
-    isForCustomer: false,
-  };
+  const command = shownValue(`order-sync orders show ${orderId} --source ${source}`);
+  const text = [head, ...said.map((one) => one.text), `All of it: ${command}${markers.map(commentOf).join('')}`];
+  return { markers, text: text.join('\n'), isForCustomer: false };
+}
+
+function whyNotGiven({ lineId, stage, pieces }: LineStatement, { order }: OrderNow): string | null {
+  if (stage !== 'done' || pieces === null) return null;
+  if (order.state !== 'paid') return `the order is "${order.status}"`;
+  return `the order has ${order.lines.find((line) => line.lineId === lineId)?.remaining ?? 0} of ${pieces} now`;
 }
 
 function lineName(lineId: string | null, { lines }: OrderNow): string {
@@ -148,10 +175,15 @@ function lineName(lineId: string | null, { lines }: OrderNow): string {
   return `${escaped(`${shown.name}${sku} × ${shown.quantity}`)} (line ${lineId})`;
 }
 
-function toldLine({ lineId, sku, pieces, stage, state, references, problem }: LineStatement, now: OrderNow): string {
+function toldLine(
+  { lineId, sku, pieces, stage, state, references, problem }: LineStatement,
+  now: OrderNow,
+  whyNot: string | null,
+): string {
   // Of a line that was not accepted only the shop knows the name.
   const name = sku === '' ? lineName(lineId, now) : `${escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
   const under = references.length === 0 ? '' : `, ordered as ${references.slice(0, 5).map(escaped).join(', ')}`;
+  if (whyNot !== null) return `Bought, not given: ${name}${under}, because ${escaped(whyNot)}.`;
   if (stage === 'done') return `Delivered: ${name}${under}.`;
   const why = problem === null ? '' : `: ${shownMessage(problem.message)}`;
   return `Needs review: ${name}${under}, ${state}${why}.`;

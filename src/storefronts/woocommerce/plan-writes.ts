@@ -5,7 +5,7 @@ import {
   type LineStatement,
   type OrderStatement,
 } from '../shop/order-statement.ts';
-import { type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
+import { nobodyMailed, WriteBackError, type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
 import type { NotePosts } from './note-posts.ts';
 import type { OrderField, OrderNote, OrderNow } from './order-fields.ts';
 import { announcedNotesField, codesField, customerMarker, customerNotes, customerParts } from './order-fields.ts';
@@ -43,7 +43,9 @@ export function planWrites(
   const { order } = now;
   if (order.status === 'trash') return { writes: [], withheld: null };
   const given = givenLines(statement, order);
-  const notes = missingNotes(statement, options, now, posts);
+  const unmailed = unmailedFlags(options, given, now);
+  const flags = [...statement.flags, ...unmailed];
+  const notes = missingNotes({ ...statement, flags }, options, now, posts);
   const before = readAnnouncedNotes(now.fields);
   const announced = notes.filter(({ markers }) => markers.some((marker) => !before.includes(marker)));
   const isClosed = order.state === 'closed';
@@ -54,7 +56,8 @@ export function planWrites(
   ];
   const fields = missingFields(ofOrder, now.fields);
   const lines = isClosed || !options.lineMeta ? [] : missingLineFields(statement, options, now);
-  const isDone = options.status === 'completed' && order.state === 'paid' && order.status !== 'completed';
+  const isOpen = order.state === 'paid' && order.status !== 'completed' && unmailed.length === 0;
+  const isDone = options.status === 'completed' && isOpen;
   const noteWrites = (isForCustomer: boolean) =>
     notes.filter((note) => note.isForCustomer === isForCustomer).map((note) => ({ kind: 'note', note }) as const);
   const writes: readonly OrderWrite[] = [
@@ -63,7 +66,8 @@ export function planWrites(
     ...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),
     ...noteWrites(false),
   ];
-  return { writes, withheld: whyWithheld(statement, options, now) };
+  const problems = unmailed.map(({ rule }) => new WriteBackError(nobodyMailed, `the order ${rule}`));
+  return { writes, withheld: problems[0] ?? whyWithheld(statement, options, now) };
 }
 
 /** The notes that were not posted yet. What the customer reads in a note needs no private one, which would repeat it. */
@@ -74,33 +78,51 @@ function missingNotes(
   posts: KnownPosts,
 ): readonly OrderNote[] {
   const inNotes = options.deliverCodes === 'note';
-  const given = inNotes ? givenLines(statement, now.order) : [];
-  const isPosted = (part: LineStatement): boolean => posts.stateOf(customerMarker(statement, part)) === 'posted';
+  const given = givenLines(statement, now.order);
+  const isMarked = (marker: string): boolean => posts.stateOf(marker) === 'posted';
+  const isPosted = (part: LineStatement): boolean => isMarked(customerMarker(statement, part));
   // Each code is mailed once. Earlier versions told each line in one part.
   const partsLeft = (line: LineStatement): readonly LineStatement[] =>
     isPosted(line) ? [] : customerParts(line).filter((part) => !isPosted(part));
   const waits = isMoving(statement) && posts.countPosted(true) >= mostEarlyMails;
-  const forCustomer = waits ? [] : customerNotes(statement, given.flatMap(partsLeft), now);
   // A line that the shop changed after its mail is not given any more, and the customer has read it all the same.
-  const mailed = inNotes ? statement.lines.filter((line) => line.stage === 'done' && partsLeft(line).length === 0) : [];
-  const told = new Set([...given, ...mailed].map(({ lineId }) => lineId));
-  const note = privateNote(statement, told, now);
-  const isMissing = note !== null && note.markers.some((marker) => posts.stateOf(marker) !== 'posted');
-  return [...forCustomer, ...(isMissing && posts.countPosted(false) < mostPrivateNotes ? [note] : [])];
+  const isMailed = (line: LineStatement): boolean => line.stage === 'done' && partsLeft(line).length === 0;
+  const mailed = inNotes ? statement.lines.filter(isMailed).map(({ lineId }) => lineId) : [];
+  const toMail = given.filter(({ lineId }) => inNotes && !mailed.includes(lineId));
+  const forCustomer = waits ? [] : customerNotes(statement, toMail.flatMap(partsLeft), now);
+  const told = {
+    given: new Map(given.map((line) => [line.lineId, line])),
+    inNotes: [...toMail.map(({ lineId }) => lineId), ...mailed],
+    isPosted: isMarked,
+  };
+  const note = posts.countPosted(false) < mostPrivateNotes ? privateNote(statement, told, now) : null;
+  return [...forCustomer, ...(note === null ? [] : [note])];
 }
 
 function missingLineFields(statement: OrderStatement, options: WooCommerceWriteBack, now: OrderNow) {
-  const given = new Set(givenLines(statement, now.order));
+  const given = new Map(givenLines(statement, now.order).map((line) => [line.lineId, line]));
   return statement.lines.flatMap((line) => {
     const shown = now.lines.get(line.lineId);
     if (shown === undefined) return [];
-    const wanted = lineFields(line, options.deliverCodes === 'meta' && given.has(line), now);
+    const part = given.get(line.lineId);
+    const wanted = lineFields(part ?? line, options.deliverCodes === 'meta' && part !== undefined, now);
     const fields = missingFields(wanted, shown.fields);
     return fields.length === 0 ? [] : [{ lineId: line.lineId, fields }];
   });
 }
 
-function whyWithheld({ lines }: OrderStatement, options: WooCommerceWriteBack, { order }: OrderNow): string | null {
+/** Whoever gives the codes by hand completes the order. */
+function unmailedFlags({ deliverCodes }: WooCommerceWriteBack, given: readonly unknown[], { lacksEmail }: OrderNow) {
+  if (deliverCodes !== 'note' || given.length === 0 || !lacksEmail) return [];
+  const rule = 'has no e-mail address, so the shop mails nobody: give the codes by hand, then complete it';
+  return [{ lineId: null, code: nobodyMailed, rule }];
+}
+
+function whyWithheld(
+  { lines }: OrderStatement,
+  options: WooCommerceWriteBack,
+  { order }: OrderNow,
+): WriteBackError | null {
   const isOpen = order.state !== 'paid' && order.state !== 'closed';
   const gives = options.deliverCodes !== 'off' || options.status === 'completed';
   if (!isOpen || !gives || !lines.some(({ stage }) => stage === 'done')) return null;

@@ -22,9 +22,6 @@ const deadlinesUntilLost = 3;
 /** Meanwhile it is looked for so often. */
 const looksUntilLost = 9;
 
-/** A person may have changed an order that was read longer ago, in ms: it is read again before it is completed. */
-const stateAgeMs = 10_000;
-
 const mayHaveActed: readonly ShopApiError['kind'][] = ['unreachable', 'unavailable', 'unreadable'];
 
 /**
@@ -41,7 +38,8 @@ export class OrderWriter {
   /** Notes that the shop refused in this run, by their first marker. */
   readonly #refused = new Map<string | undefined, ShopApiError>();
   #refunds: readonly unknown[] = [];
-  #readMono = 0;
+  /** Whether the last call showed the order. */
+  #isShown = false;
 
   constructor(statement: OrderStatement, parts: Parts) {
     this.#statement = statement;
@@ -61,7 +59,7 @@ export class OrderWriter {
         continue;
       }
       for (const refusal of this.#refused.values()) throw refusal;
-      if (withheld !== null) throw new WriteBackError('waits', withheld);
+      if (withheld !== null) throw withheld;
       return this.#written;
     }
     throw new WriteBackError('waits', `the order changed while it was written, ${mostSteps} times`);
@@ -83,9 +81,14 @@ export class OrderWriter {
   async #make(write: OrderWrite, now: OrderNow): Promise<OrderNow> {
     if (write.kind === 'note') return await this.#makeNote(write.note, now);
     if (write.kind === 'fields') return await this.#writeFields(write, now);
-    if (this.#parts.clock.monoMs() - this.#readMono > stateAgeMs) return await this.#read();
+    if (!this.#isShown) return await this.#read();
     this.#written.push(`status ${write.status}`);
-    return await this.#update({ status: write.status });
+    const after = await this.#update({ status: write.status });
+    if (after.order.status !== write.status || !after.isRefundedWhole) return after;
+    // The shop has no call that sets a status only where it is still the one that was read.
+    this.#parts.logger.warn('the order was refunded while it was completed: its status is refunded again');
+    this.#written.push('status refunded');
+    return await this.#update({ status: 'refunded' });
   }
 
   async #writeFields(write: FieldsWrite, before: OrderNow): Promise<OrderNow> {
@@ -122,6 +125,7 @@ export class OrderWriter {
       const lookInMs = Math.min(waitMs, Math.max(waitMs, this.#lostAfterMs) / looksUntilLost);
       throw new WriteBackError('settles', problem, lookInMs);
     }
+    this.#isShown = false;
     const once = { latestStartMono: clock.monoMs() + this.#deadlineMs, begins: () => this.#posts.set(note, 'begun') };
     try {
       await api.addNote(this.#statement.orderId, { note: note.text, customer_note: note.isForCustomer }, once, signal);
@@ -152,14 +156,14 @@ export class OrderWriter {
   async #read(): Promise<OrderNow> {
     const { value, refunds, order } = await readOrder(this.#statement.orderId, this.#parts);
     this.#refunds = refunds;
-    this.#readMono = this.#parts.clock.monoMs();
+    this.#isShown = true;
     return orderNow(value, order);
   }
 
   async #update(change: Parameters<WooCommerceApi['updateOrder']>[1]): Promise<OrderNow> {
-    const { api, read, signal, clock } = this.#parts;
+    const { api, read, signal } = this.#parts;
     const value = await api.updateOrder(this.#statement.orderId, change, signal);
-    this.#readMono = clock.monoMs();
+    this.#isShown = true;
     return orderNow(value, read({ value, refunds: this.#refunds }));
   }
 }

@@ -211,7 +211,7 @@ export class StubWooCommerce extends StubShop {
       ...order.body,
       date_modified: iso(order.modifiedMs + this.zoneMs),
       date_modified_gmt: iso(order.modifiedMs),
-      refunds: order.refunds.map(({ id }) => ({ id, reason: '', total: '-1.00' })),
+      refunds: order.refunds.map(({ id, total = '-1.00' }) => ({ id, reason: '', total })),
     };
   }
 

@@ -22,7 +22,15 @@ const order: ShopOrder = {
 
 /** The note for a line with these units. `shown`: the order as the shop shows it. */
 export function customerNoteFor(shown: Readonly<Record<string, unknown>>, ...units: readonly Unit[]) {
-  const done = { lineId: '71', boughtId: '71', sku: 'STEAM-20', pieces: 1, state: 'fulfilled', stage: 'done' } as const;
+  const done = {
+    lineId: '71',
+    boughtId: '71',
+    sku: 'STEAM-20',
+    pieces: 1,
+    decidedPieces: null,
+    state: 'fulfilled',
+    stage: 'done',
+  } as const;
   const line: LineStatement = { ...done, references: [], units, toppedUp: [], problem: null };
   const about = { source: 'main', orderId: '7', state: 'completed', isSandbox: false } as const;
   const statement: OrderStatement = { ...about, lines: [line], flags: [] };

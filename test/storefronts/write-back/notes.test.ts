@@ -41,7 +41,7 @@ describe('an order whose lines are delivered one by one', () => {
     await written.told();
     expect([mails().length, order.body['status']]).toEqual([1, 'completed']);
     expect(timesIn(mails(), codes())).toEqual(ids.map(() => 1));
-    expect(stub.calls).toHaveLength(4);
+    expect(stub.calls).toHaveLength(5);
   });
 
   it('gets what is there ten minutes after the last one, and each code in one mail only', async () => {

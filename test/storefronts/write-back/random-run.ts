@@ -203,6 +203,7 @@ export class RandomRun {
     } else if (order.edit === 'raised') {
       const item = items.find(({ id }) => id === line.id);
       if (item !== undefined) item['quantity'] = line.quantity + 1;
+      if (this.stub instanceof WritableShopify) this.stub.shop.raise(order.id, line.id);
     } else items.push({ id: `${order.id}99`, sku: 'BOOK', quantity: 1, meta_data: [], properties: [] });
   }
 
@@ -254,9 +255,7 @@ export class RandomRun {
       others.filter((code) => text.includes(code)),
       [],
     );
-    // What the person raised is not what was bought.
-    const isGiven = (line: RandomLine): boolean =>
-      line.isOurs && line.end === 'fulfilled' && !(order.edit === 'raised' && line === order.lines[0]);
+    const isGiven = (line: RandomLine): boolean => line.isOurs && line.end === 'fulfilled';
     const codeOf = (lineId: string): string => {
       const entry = known?.entries.find((one) => one.lineId === lineId);
       return `CODE-${entry?.reference.slice(-12)}-`;

@@ -151,12 +151,32 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     expect([open.stub.shop.fulfilled('71'), open.stub.shop.metafields.get('7')?.has('codes')]).toEqual([1, true]);
   });
 
-  it('is not fulfilled for a quantity that was edited', async () => {
-    const { stub, written, order } = await shopWith([item('71', 1)]);
+  it('is fulfilled as far as it was bought when a quantity was raised since', async () => {
+    const { stub, written, order } = await shopWith([item('71', 2)]);
     await written.buy();
-    order.body['line_items'] = [item('71', 2)];
+    order.body['line_items'] = [item('71', 3)];
+    stub.shop.raise('7', '71');
+    await written.told();
+    expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([2, true]);
+  });
+
+  it('is not fulfilled while it has fewer than were bought, and as an operator decides then', async () => {
+    const { stub, written, order } = await shopWith([item('71', 3)]);
+    await written.buy();
+    order.body['line_items'] = [{ ...item('71', 3), current_quantity: 1 }];
+    order.modifiedMs += 60_000;
+    for (const place of stub.shop.fulfilmentOrders) for (const line of place.lines) line.remaining = 2;
+    await written.takeIn(stub.shown(order));
     await written.told();
     expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([0, false]);
+    order.body['line_items'] = [{ ...item('71', 3), current_quantity: 2 }];
+    order.modifiedMs += 60_000;
+    await written.takeIn(stub.shown(order));
+    await written.decideGiven('71', 2);
+    await written.told();
+    const codes = String(stub.shop.metafields.get('7')?.get('codes'));
+    expect(codesOf(written, '71', 3).map((code) => codes.includes(code))).toEqual([true, true, false]);
+    expect(stub.shop.fulfilled('71')).toBe(2);
   });
 });
 

@@ -128,13 +128,33 @@ export class WrittenShop {
     }
   }
 
-  /** A person says that a line of order 7 is the one that was bought under another id. */
+  /** An operator says that a line of order 7 is the one that was bought under another id. */
   async decideSame(lineId: string): Promise<void> {
-    const held = this.store.read.showOrder('main', '7')?.entries.find((entry) => entry.lineId === lineId);
     const person = { actor: 'test', reason: 'for the test', nowMs: Date.now(), nowMono: 1, bootId: 'boot' };
-    const order = { action: 'decide_change', isAnother: false } as const;
     const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
-    await this.store.operator.actOnEntry({ reference: held?.reference ?? '', order, ...person, ...rules });
+    const order = { action: 'decide_change', isAnother: false } as const;
+    await this.store.operator.actOnEntry({
+      reference: this.#entryOf(lineId)?.reference ?? '',
+      order,
+      ...person,
+      ...rules,
+    });
+  }
+
+  /** An operator says how many pieces of a line of order 7 the customer gets. */
+  async decideGiven(lineId: string, pieces: number): Promise<void> {
+    const { reference = '' } = this.#entryOf(lineId) ?? {};
+    await this.store.operator.givePieces({
+      reference,
+      pieces,
+      actor: 'test',
+      reason: 'for the test',
+      nowMs: Date.now(),
+    });
+  }
+
+  #entryOf(lineId: string) {
+    return this.store.read.showOrder('main', '7')?.entries.find((entry) => entry.lineId === lineId);
   }
 
   /** Starts to write results into the shop. */

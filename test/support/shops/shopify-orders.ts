@@ -75,6 +75,13 @@ export class ShopifyOrders {
     }
   }
 
+  /** One piece more of a line is to be fulfilled: its order was edited. */
+  raise(orderId: string, lineId: string): void {
+    const id = `gid://shopify/FulfillmentOrder/${orderId}8`;
+    const added = { id: `gid://shopify/FulfillmentOrderLineItem/${lineId}89`, lineId, remaining: 1 };
+    this.fulfilmentOrders.push({ id, orderId, status: 'OPEN', lines: [added] });
+  }
+
   /** How many pieces of a line were fulfilled. */
   fulfilled(lineId: string): number {
     const lines = this.fulfilments.flatMap((fulfilment) => fulfilment.lines);

@@ -104,7 +104,8 @@ SELECT 'refused_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NU
        json_object('file', f.name), 1
 FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
 UNION ALL
-SELECT 'delivery', 'result_given_up' AS reason, 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL,
+SELECT 'delivery', CASE WHEN d.given_up_reason = 'gone_in_shop' THEN 'gone_in_shop' WHEN d.given_up_reason = 'nobody_mailed' THEN 'nobody_mailed'
+            ELSE 'result_given_up' END AS reason, 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL,
        'given_up', 'given_up', d.last_error,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
        json_object('sink', d.sink, 'tries', d.tries), 1

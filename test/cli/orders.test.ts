@@ -96,6 +96,23 @@ describe('order-sync orders list', () => {
 });
 
 describe('order-sync orders show', () => {
+  it('finds an order by the number of its shop, and names those that a text finds', async () => {
+    const outbox = await filled();
+    const store = openOutbox(outbox);
+    for (const [orderId, number] of [
+      ['71', 'SO-1465'],
+      ['72', 'SO-1466'],
+    ] as const) {
+      const lines = [line(orderId, '1', { variant: 'steam-10', quantity: 1, metadata: { storefront_order: number } })];
+      await store.intake.acceptBatch({ nowMs: startMs, fileId: null, lines, rejections: [] });
+    }
+    await store.close();
+    const { code, stdout } = await outbox.run('orders', 'show', 'SO-1465');
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'Order 71 of shop1']);
+    const several = await outbox.run('orders', 'show', 'SO-146');
+    expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('finds 72 of shop1, 71 of shop1')]);
+  });
+
   it('shows what was asked, every attempt, what to do and what is allowed, and nothing that controls a terminal', async () => {
     const outbox = await filled();
     const { code, stdout } = await outbox.run('orders', 'show', '1001');

@@ -5,6 +5,7 @@ import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { AttemptDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
@@ -43,7 +44,9 @@ export function addShow(orders: Command, context: CliContext): void {
     .option('--reason <text>', 'why the codes are shown');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
     const { order, timeline, answers } = await withReader(options, (reader) => {
-      const found = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
+      const { source } = options;
+      const found =
+        reader.showEntry(asked) ?? reader.showOrder(source ?? null, asked) ?? showFound(reader, asked, source);
       if (found !== null) {
         const read = (page: PageRequest) => reader.timeline(found.id, page);
         const ids = found.entries.map(({ reference }) => reference);
@@ -62,6 +65,15 @@ export function addShow(orders: Command, context: CliContext): void {
     const json = { ...orderAsJson(order), ...events, ...kept, ...(units === null ? {} : { units }) };
     writeAnswer(context, options, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
   });
+}
+
+/** By whatever else the search finds it, for example the number of the shop. */
+function showFound(reader: OutboxReader, search: string, source: string | undefined): OrderDetail | null {
+  const [found, ...others] = reader.listOrders({ search, source, limit: 10 });
+  if (found === undefined || others.length === 0)
+    return found === undefined ? null : reader.showOrder(found.source, found.orderId);
+  const ids = [found, ...others].map((order) => `${order.orderId} of ${order.source}`);
+  throw new OrderSyncError('USAGE', `"${search}" finds ${ids.join(', ')}`, { hint: 'name one of them by its id' });
 }
 
 function answerAsJson({ body, ...answer }: KeptAnswer): Record<string, unknown> {

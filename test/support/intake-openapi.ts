@@ -262,7 +262,8 @@ export function openApiDocument(): object {
           type: 'apiKey',
           in: 'header',
           name: 'webhook-signature',
-          description: 'Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over the raw body.',
+          description:
+            'Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over the raw body, or the same as svix-id and so on.',
         },
       },
       schemas: Object.fromEntries(

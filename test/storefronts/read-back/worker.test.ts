@@ -90,7 +90,7 @@ describe('a worker that reads a shop back', () => {
   });
 
   it('reads an order that a delivery only names, and its list after a delivery with an error', async () => {
-    const { stub, installation, worker } = await workerThatHasRead({ lookback_h: 0 });
+    const { stub, installation, worker } = await workerThatHasRead();
     stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
     expect(await deliver(worker, { action: 'woocommerce_payment_complete', arg: '727' })).toEqual({
       result: 'read_back',

@@ -67,6 +67,8 @@ export class ShopWriteBack {
     delivery: ShopDelivery,
   ): Promise<void | 'no_call' | { readonly waitMs: number; readonly why: string }> {
     const { flags, notePosts, keepNotePosts } = delivery;
+    const givenAgain = flags.find(({ code }) => code === 'id_given_again');
+    if (givenAgain !== undefined) throw new WriteBackError('gone_in_shop', givenAgain.rule);
     const statement = statementOf(document, delivery.ordered, delivery.boughtInPlaceOf, flags);
     // Nothing to tell yet, so the shop is not asked.
     if (flags.length === 0 && statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';

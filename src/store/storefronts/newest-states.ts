@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { SaleKey } from '../../core/order/sale-key.ts';
 import { flags } from './why-not-bought.ts';
 import type { OrderKey, StorefrontLine, StorefrontOrder } from './storefront-order.ts';
 
@@ -14,6 +15,7 @@ export interface SeenState {
   readonly awaitsReadBack: 0 | 1;
   /** When it was paid, as the first paid state told; null: none has told it. */
   readonly paidMs: number | null;
+  readonly saleKey: SaleKey | null;
 }
 
 /**
@@ -22,15 +24,20 @@ export interface SeenState {
  */
 const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
 
-const selectSeen = statementOf<[string, string], Omit<SeenState, 'kept'> & { kept: string | null }>(
-  `SELECT modified_ms AS modifiedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack, paid_ms AS paidMs
+const selectSeen = statementOf<
+  [string, string],
+  Omit<SeenState, 'kept' | 'saleKey'> & Record<'kept' | 'saleKey', string | null>
+>(
+  `SELECT modified_ms AS modifiedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack, paid_ms AS paidMs, sale_key AS saleKey
    FROM storefront_orders WHERE source = ? AND order_id = ?`,
 );
 const remember = statementOf<Record<string, unknown>, never>(
-  `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms, paid_ms)
-   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :kept, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs, :paidMs)
+  `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms, paid_ms, sale_key)
+   VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :kept, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs, :paidMs, :saleKey)
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-     lines_left = :kept, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder, paid_ms = coalesce(paid_ms, :paidMs),
+     lines_left = :kept, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
+     -- Another sale takes the place of one of which nothing was bought.
+     paid_ms = CASE WHEN :isNew = 1 THEN :paidMs ELSE coalesce(paid_ms, :paidMs) END, sale_key = coalesce(:saleKey, sale_key),
      -- An order that waits to be read waits since its first state that did.
      seen_at_ms = CASE WHEN awaits_read_back = 1 AND :awaitsReadBack = 1 THEN seen_at_ms ELSE :nowMs END,
      -- A time ahead of the clock comes from a clock that was set, and must not stay.
@@ -45,7 +52,7 @@ export const rememberUnreadState = statementOf<OrderKey & { modifiedMs: number; 
 export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): SeenState | null {
   const row = selectSeen(database).get(source, orderId);
   if (row === undefined) return null;
-  return { ...row, kept: JSON.parse(row.kept ?? 'null') };
+  return { ...row, kept: JSON.parse(row.kept ?? 'null'), saleKey: JSON.parse(row.saleKey ?? 'null') };
 }
 
 /** Returns whether it is paid, with another state or quantities than before. @param seen the state before */
@@ -65,6 +72,8 @@ export function rememberState(database: Sqlite, order: StorefrontOrder, seen: Se
     awaitsReadBack: lines === null ? 1 : 0,
     keptOrder: order.keptOrder ?? null,
     paidMs: order.paidMs ?? null,
+    isNew: seen === null ? 1 : 0,
+    saleKey: order.saleKey ? JSON.stringify(order.saleKey) : null,
     currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
   });
   if (seen === null || state !== 'paid' || kept === null) return false;

@@ -41,6 +41,10 @@ export const endFlags = statementOf<OrderKey & { lineId: string | null }, never>
    AND line_id IS :lineId AND taken_back = 0
    AND code NOT IN ('conflict', 'paid_and_closed', 'paid_and_deleted', 'two_states_in_one_second')`,
 );
+const endOfChange = statementOf<OrderKey & { lineId: string; nowMs: number }, never>(
+  `UPDATE rejections SET corrected_at_ms = :nowMs WHERE file_id IS NULL AND source = :source AND order_id = :orderId
+   AND line_id = :lineId AND corrected_at_ms IS NULL AND code IN ('refunded_in_storefront', 'changed_after_purchase')`,
+);
 const remove = statementOf<[number], never>('DELETE FROM rejections WHERE id = ?');
 
 /** Flags something for review; returns whether it was not flagged. An order that was not known gets the metadata. */
@@ -61,6 +65,13 @@ export function flagOnce(
     return flagOnce(outbox, { ...tooManyFlags, lineId: null, source, orderId }, nowMs);
   }
   return reject(outbox, { ...flagged, lineNumber: null }, { nowMs, fileId: null }, metadata);
+}
+
+/** The shop shows a line as it was bought again: nothing is to be decided. */
+export function endChangeFlags({ outbox, order }: Taking, lineId: string): void {
+  const { source, orderId, nowMs } = order;
+  if (endOfChange(outbox.database).run({ source, orderId, lineId, nowMs }).changes > 0)
+    resultChanged(outbox, requestOf(outbox, order, nowMs).requestId, nowMs);
 }
 
 export function flagLine({ outbox, order, taken }: Taking, lineId: string, flag: Flag): void {
@@ -147,10 +158,12 @@ export function flagUnreadableLines(
 
 export function flagUnreadableState(
   outbox: Outbox,
-  order: DatedOrder & Pick<UnreadableStorefrontOrder, 'field' | 'rule'>,
+  order: DatedOrder & Pick<UnreadableStorefrontOrder, 'field' | 'rule' | 'code' | 'advice'>,
 ): number {
-  const rule = `${order.rule}; nothing of the order was bought or changed since: correct it in the shop, and it is read again`;
-  const flag = { lineId: null, code: 'unreadable_order', field: order.field, rule, value: null };
+  const { code = 'unreadable_order', field } = order;
+  const { advice = 'nothing of the order was bought or changed since: correct it in the shop, and it is read again' } =
+    order;
+  const flag = { lineId: null, code, field, rule: `${order.rule}; ${advice}`, value: null };
   return setUnreadableFlags(outbox, order, [flag]);
 }
 

@@ -1,4 +1,5 @@
 import type { AcceptableLine } from '../../core/order/order-request.ts';
+import type { SaleKey } from '../../core/order/sale-key.ts';
 import type { Rejection } from '../intake/rejections.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 
@@ -8,6 +9,9 @@ export interface StorefrontOrder {
   readonly orderId: string;
   /** The order's number for people. The order is found by it, also when no line of it is bought. */
   readonly metadata?: AcceptableLine['metadata'];
+  /** See the table `storefront_marks`. */
+  readonly marks?: readonly (readonly [kind: string, value: string])[] | undefined;
+  readonly saleKey?: SaleKey | undefined;
   /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
   readonly modifiedMs: number;
   /**
@@ -58,6 +62,9 @@ export interface UnreadableStorefrontOrder extends Pick<StorefrontOrder, 'source
   readonly modifiedMs: number | null;
   readonly field: string;
   readonly rule: string;
+  /** Absent: `unreadable_order`, until a state can be read, and the advice to correct it in the shop. */
+  readonly code?: string;
+  readonly advice?: string;
   /** By what a person finds it in the shop. */
   readonly origin: string;
 }

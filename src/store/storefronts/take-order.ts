@@ -1,3 +1,4 @@
+import { isOtherSale } from '../../core/order/sale-key.ts';
 import { isSameSku } from '../../core/order/sku-map.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { insertLines } from '../intake/new-lines.ts';
@@ -5,7 +6,7 @@ import { findRequest } from '../intake/requests.ts';
 import { resultChanged } from '../results/due-results.ts';
 import { columnOf } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import { selectEntriesOfLine } from '../sqlite/rows.ts';
+import { type EntryRow, selectEntriesOfLine } from '../sqlite/rows.ts';
 import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
 import { endRecheck } from '../submission/rechecks.ts';
 import { applyShopHold } from '../submission/shop-holds.ts';
@@ -34,6 +35,7 @@ import {
 } from './newest-states.ts';
 import {
   auditChange,
+  endChangeFlags,
   endFlags,
   flagLine,
   flagShop,
@@ -41,6 +43,7 @@ import {
   flagUnreadableState,
   flagWithoutId,
 } from './order-records.ts';
+import { rememberMarks, selectRelated } from './related-orders.ts';
 import { areUnsent, changeUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
 import type {
   StorefrontLine,
@@ -50,7 +53,7 @@ import type {
   UnreadableStorefrontOrder,
 } from './storefront-order.ts';
 import { countUnmappedSkus } from './storefront-skus.ts';
-import { correctIt, flagOf, flags, whyFlagged, whyNotBought, whyUnreadOrder } from './why-not-bought.ts';
+import { correctIt, flagOf, flags, givenAgain, whyFlagged, whyNotBought, whyUnreadOrder } from './why-not-bought.ts';
 
 const nothing: StorefrontTaken = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };
 
@@ -69,12 +72,19 @@ export const findFlagCode = columnOf<[source: string, orderId: string, lineId: s
  */
 export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): StorefrontTaken {
   const { database } = outbox;
-  const seen = findSeenState(database, delivered);
+  const found = findSeenState(database, delivered);
+  const isLate = found !== null && found.state !== 'deleted' && delivered.modifiedMs < found.modifiedMs;
+  const isOther = !isLate && isOtherSale(found?.saleKey, delivered.saleKey);
+  // Its lines may have the ids of the known ones, too, and so their references.
+  if (isOther && knownLinesOf(database, delivered).length > 0)
+    return { ...nothing, flagged: takeUnreadableOrder(outbox, { ...delivered, ...givenAgain }) };
+  const seen = isOther ? null : found;
   if (seen !== null && isOlder(delivered, seen))
     return takeOlder({ outbox, database, order: delivered, taken: { ...nothing, stale: true } }, seen);
   const least = withLeastLines(delivered, seen);
   const order = { ...least, lines: least.lines?.map((line) => withOrderedSku(database, least, line)) ?? null };
   const isMoved = rememberState(database, order, seen);
+  rememberMarks(database, order);
   const taking: Taking = { outbox, database, order, taken: { ...nothing } };
   if (seen === null) countUnmappedSkus(database, order);
   flagUnreadable(taking);
@@ -105,7 +115,7 @@ function flagOfMany({ outbox, database, order, taken }: Taking, seen: SeenState 
 /** Flags an order that cannot be read, unless a newer state was seen before. Returns how many flags are new. */
 export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: UnreadableStorefrontOrder): number {
   const { database } = outbox;
-  const { source, modifiedMs, nowMs } = order;
+  const { source, modifiedMs, nowMs, advice: why = whyUnreadOrder } = order;
   if (orderId === null) return flagWithoutId(database, { orderId, ...order });
   if (modifiedMs !== null) {
     if (modifiedMs < (findSeenState(database, { source, orderId })?.modifiedMs ?? 0)) return 0;
@@ -113,8 +123,8 @@ export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: Unrea
   }
   // The next state that can be read releases them, or says why not.
   for (const known of knownLinesOf(database, { source, orderId })) {
-    const { held } = applyShopHold(outbox, known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
-    auditChange(database, { ...order, orderId }, 'hold', held, whyUnreadOrder);
+    const { held } = applyShopHold(outbox, known.id, { why, stillWhy: null }, nowMs);
+    auditChange(database, { ...order, orderId }, 'hold', held, why);
   }
   return flagUnreadableState(outbox, { ...order, orderId });
 }
@@ -179,6 +189,14 @@ function takeLines(taking: Taking): void {
   const isNew = (line: StorefrontLine) => findKnownLine(database, order, line.lineId) === undefined;
   const { added = [], known = [] } = Object.groupBy(order.lines ?? [], (line) => (isNew(line) ? 'added' : 'known'));
   for (const line of [...added, ...known]) takeLine(taking, line);
+  for (const { lineId } of added) {
+    const related = selectRelated(database).get(order.source, order.orderId, lineId);
+    if (related === undefined) continue;
+    taking.taken.accepted -= 1;
+    const rows = holdNewLine(taking, lineId, related.why);
+    // Whoever looks at the other order sees it, too.
+    auditChange(database, { ...order, orderId: related.otherId }, 'hold', rows, related.whyOther);
+  }
 }
 
 function takeLine(taking: Taking, line: StorefrontLine): void {
@@ -226,15 +244,15 @@ function takePlaceOfVanished(taking: Taking, line: StorefrontLine): VanishedLine
 }
 
 /** A line that could be bought now, and that a person must release. */
-function holdNewLine(taking: Taking, lineId: string, why: string, old?: KnownLine): void {
+function holdNewLine(taking: Taking, lineId: string, why: string, old?: KnownLine): readonly EntryRow[] {
   const { outbox, database, order, taken } = taking;
   const known = findKnownLine(database, order, lineId);
   assert(known !== undefined, `the line ${lineId} was inserted`);
   if (old !== undefined) markSame(database).run(old.id, known.id);
-  for (const row of selectEntriesOfLine(database).all(known.id)) {
-    holdEntry(outbox, row, { why, by: null }, order.nowMs);
-    taken.flagged += 1;
-  }
+  const rows = selectEntriesOfLine(database).all(known.id);
+  for (const row of rows) holdEntry(outbox, row, { why, by: null }, order.nowMs);
+  taken.flagged += rows.length;
+  return rows;
 }
 
 function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): void {
@@ -249,8 +267,10 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
     flagLine(taking, lineId, hold ?? flagOf('paid_after_taken_back', rule));
   } else if (was.sku === sku && was.quantity === remaining && !order.refundUnclear) {
     // SKU and quantity of the shop are compared: another SKU map changes nothing about what was bought.
-    if (hold === flags.lessInOneState) flagLine(taking, lineId, hold);
-    else taken.known += 1;
+    if (hold === flags.lessInOneState) return flagLine(taking, lineId, hold);
+    taken.known += 1;
+    const rows = selectEntriesOfLine(database).all(known.id);
+    if (order.state === 'paid' && rows.every(({ state }) => state !== 'cancelled')) endChangeFlags(taking, lineId);
   } else if (was.sku === sku && remaining < was.quantity) {
     takeRefund(taking, line, known);
   } else if (order.refundUnclear) {

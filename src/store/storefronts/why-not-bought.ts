@@ -40,6 +40,16 @@ export const whyUnreadOrder = `the newest state of the storefront's order cannot
 const whyPaidUnknown =
   'the storefront shows the order as paid and does not say since when, and it was placed before this shop was connected, or too long ago: compare its payment in the shop, and release it to buy it, or cancel it';
 
+/** Like an order that cannot be read, it changes nothing of the known one. */
+export const givenAgain = {
+  modifiedMs: null,
+  code: 'id_given_again',
+  field: 'order_key',
+  rule: 'the shop gave the id of this order to another sale, as after a deletion or a restored backup',
+  advice: 'nothing was bought for that one. If it is wanted, send it under another order id as a file or by HTTP',
+  origin: '',
+} as const;
+
 export function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
 }

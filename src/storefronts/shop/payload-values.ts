@@ -49,6 +49,18 @@ export function shown(value: unknown): string {
   return messageText((JSON.stringify(value) ?? '').slice(0, 256), 64);
 }
 
+/** The fields of an order or a line, also those of plugins and customers, if they say anything. Names are in small letters. */
+export function allFields(item: Fields): readonly (readonly [name: string, value: unknown])[] {
+  const added = [item['meta_data'], item['properties'], item['note_attributes']]
+    .flatMap((list) => Object.entries(isObject(list) || Array.isArray(list) ? list : {}))
+    .map(([key, entry]: [string, unknown]): [string, unknown] =>
+      isObject(entry) ? [String(entry['key'] ?? entry['name']), entry['value']] : [key, entry],
+    );
+  return [...Object.entries(item), ...added]
+    .filter(([, value]) => !isNothing(value) && !/^(?:0|no|false)$/.test(String(value)))
+    .map(([name, value]) => [name.toLowerCase(), value]);
+}
+
 /**
  * The texts of a field that plugins and customers fill, by its name in small letters. Entries in another form are passed over.
  * @param entries a list of `{ <nameKey>, value }`, or an object of names and values

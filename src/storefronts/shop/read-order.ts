@@ -1,3 +1,5 @@
+import { bundleContainers } from './bundle-parts.ts';
+import { marksOf } from './order-marks.ts';
 import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
 import type { ReadContext, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 
@@ -20,20 +22,21 @@ export function unreadableOrder(document: Fields, field: string, must: string, m
 }
 
 /** The fields that all platforms show in the same way. */
-export function commonFields(document: Fields, numberField: 'name' | 'number') {
+export function commonFields(document: Fields, numberField: 'name' | 'number', payment: unknown) {
   const { [numberField]: number, currency, refunds } = document;
   return {
     number: typeof number === 'string' ? number.slice(0, 64) : null,
     currency: typeof currency === 'string' ? currency : '',
     refundCount: listOf(refunds)?.length ?? 0,
+    marks: marksOf(document, number, payment),
   };
 }
 
 /** The fields that each platform reads in its own way; a problem has the name of the field in the line. */
-export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku' | 'product'> | FieldProblem;
+export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku' | 'product' | 'parentId'> | FieldProblem;
 
 type ReadLine = (item: Fields, lineId: string) => LineReading;
-type OneLine = { readonly line: ShopOrderLine } | { readonly unreadable: UnreadableShopLine };
+type OneLine = { readonly line: Omit<ShopOrderLine, 'parentId'> } | { readonly unreadable: UnreadableShopLine };
 
 /** A SKU map has no longer ones. */
 const longestSku = 128;
@@ -53,9 +56,10 @@ export function readLines(
   const lines: ShopOrderLine[] = [];
   const unreadable: UnreadableShopLine[] = [];
   const ids = new Set<string>();
+  const containers = bundleContainers(items);
   for (const [index, item] of items.entries()) {
     const read = readOne(item, `line_items[${index}]`, ids, readLine);
-    if ('line' in read) lines.push(read.line);
+    if ('line' in read) lines.push({ ...read.line, parentId: containers.get(read.line.lineId) ?? null });
     else unreadable.push(read.unreadable);
   }
   return { lines, unreadable };

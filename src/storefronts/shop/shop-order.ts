@@ -8,7 +8,10 @@ export type ShopOrderState = StorefrontOrder['state'];
 
 /** The state of an order as a shop shows it, in one form for all platforms. `StorefrontOrder` describes the shared fields. */
 export interface ShopOrder
-  extends Pick<StorefrontOrder, 'orderId' | 'modifiedMs' | 'status' | 'refundCount' | 'refundUnclear'> {
+  extends Pick<
+    StorefrontOrder,
+    'orderId' | 'modifiedMs' | 'status' | 'refundCount' | 'refundUnclear' | 'marks' | 'saleKey'
+  > {
   /** For people, for example `#1001`. */
   readonly number: string | null;
   readonly currency: string;

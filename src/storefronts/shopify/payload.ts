@@ -79,7 +79,7 @@ function readOrder(
   const refunded = readRefunds(document['refunds']);
   return {
     ...head,
-    ...commonFields(document, 'name'),
+    ...commonFields(document, 'name', document['checkout_token'] ?? document['checkout_id']),
     // An amount that is refunded without a line, for example for shipping, takes no line away.
     refundUnclear: false,
     ...readLines(document['line_items'], isClosed, (item, lineId) => readLine(item, refunded(lineId), iccidField)),
@@ -121,8 +121,6 @@ function readLine(item: Fields, refunded: number | null, iccidField: string): Li
   return {
     remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),
     iccids: customTexts(item['properties'], 'name', iccidField),
-    // The parts of a bundle are lines of their own, and the bundle itself is none.
-    parentId: null,
     isShopsOwn: item['gift_card'] === true || item['gift_card'] === 'true',
   };
 }

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import type { SaleKey } from '../../core/order/sale-key.ts';
 import {
   customTexts,
   type Fields,
@@ -65,7 +67,8 @@ export function readWooCommerceOrder(
     status: state === 'unknown_status' && paidMs === null ? `${status} without a date of payment` : status,
     isDone: withoutPrefix(status) === 'completed',
     sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
-    ...commonFields(document, 'number'),
+    ...commonFields(document, 'number', document['transaction_id']),
+    saleKey: saleKeyOf(document),
     // A refund does not lower the quantities of the order, and only the refund names its lines.
     refundUnclear: state !== 'closed' && refunded === null,
     ...readLines(document['line_items'], state === 'closed', (item, lineId) =>
@@ -75,6 +78,13 @@ export function readWooCommerceOrder(
   return { kind: 'order', order };
 }
 
+/** Whoever knows the key of an order may see it. */
+const hashed = (value: unknown) => (typeof value === 'string' && value !== '' ? hash('sha256', value) : '');
+
+function saleKeyOf({ order_key: key, date_created_gmt: made, customer_id: customer, billing }: Fields): SaleKey {
+  return [hashed(key), hashed(made), hashed(idOf(customer) ?? (isObject(billing) ? billing['email'] : ''))];
+}
+
 function readLine(item: Fields, refunded: number, iccidField: string): LineReading {
   const pieces = piecesOf(item['quantity']);
   // WooCommerce deletes a line whose quantity is set to 0.
@@ -82,8 +92,6 @@ function readLine(item: Fields, refunded: number, iccidField: string): LineReadi
   return {
     remaining: Math.max(0, pieces - refunded),
     iccids: customTexts(item['meta_data'], 'key', iccidField),
-    // Product Bundles and Composite Products name the line of the bundle.
-    parentId: idOf(item['bundled_by']) ?? idOf(item['composite_parent']),
     isShopsOwn: false,
   };
 }

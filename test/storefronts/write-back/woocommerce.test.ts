@@ -19,7 +19,7 @@ async function shopWith(
   const order = stub.put({
     id: '7',
     modifiedMs: minutesAgo(30),
-    body: wooBody('1', { line_items: items, total: '40.00' }),
+    body: wooBody('1', { line_items: items, total: '40.00', order_key: 'wc_order_7' }),
   });
   const written = await WrittenShop.open(writtenWooShop(stub.url, changes, totalMs), stub);
   await written.takeIn(stub.shown(order));
@@ -47,6 +47,16 @@ const written7 = (stub: WritableWooCommerce) =>
   stub.calls.filter(({ method }) => method !== 'GET').map(({ method, url }) => `${method} ${url.pathname.slice(21)}`);
 
 describe('a result in an order of WooCommerce', () => {
+  it('is not given to the customer of another sale that the shop gave the same id', async () => {
+    const { stub, written, order } = await shopWith([card('71')], { deliverCodes: 'note' });
+    await written.buy(() => 'fulfilled');
+    order.body['order_key'] = 'wc_order_of_another_sale';
+    await written.takeIn(stub.shown(order));
+    await written.told();
+    expect([written7(stub), stub.shop.mails]).toEqual([[], []]);
+    expect(deliveriesOf(written)).toMatchObject([{ lastError: expect.stringContaining('another sale') }]);
+  });
+
   it('stands in its fields before it is completed, and a private note says so', async () => {
     const { stub, written, order } = await shopWith([card('71', 2)]);
     await told(written);

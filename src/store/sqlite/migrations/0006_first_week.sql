@@ -14,13 +14,16 @@ CREATE TABLE storefront_sites (
   PRIMARY KEY (source, site)
 ) STRICT, WITHOUT ROWID;
 
--- By what orders of one shop are found to be one purchase: their own ids, the ids of other orders in their data, their payment.
+-- By what orders of one shop are found to be one purchase. `is`: its own id and number; `part_of`: the order of which the shop says
+-- that it is a part; `names`: ids and numbers of others in its data; `payment`: the id of its payment.
 CREATE TABLE storefront_marks (
   source   TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  mark     TEXT NOT NULL CHECK (length(mark) BETWEEN 1 AND 256),
+  kind     TEXT NOT NULL CHECK (kind = 'is' OR kind = 'part_of' OR kind = 'names' OR kind = 'payment'),
+  value    TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 256),
   order_id TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
-  PRIMARY KEY (source, mark, order_id)
+  PRIMARY KEY (source, value, kind, order_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX storefront_marks_by_order ON storefront_marks (source, order_id);
 
 -- SKUs that a map of the source ever had, in the form in which they are compared: a line with one of them is ours, also when
 -- the map has lost it.

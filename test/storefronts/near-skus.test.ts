@@ -130,6 +130,18 @@ describe('a SKU that left the map', () => {
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending']);
   });
 
+  it('is bought in one of two orders that are copies, when the map has it again', async () => {
+    const shops = await startShops();
+    await shops.storefronts.followMaps();
+    shops.mapSkus(withoutSteam);
+    const paid = { transaction_id: 'pi_3Nabc' };
+    await shops.woo({ ...wooLine('STEAM-20'), ...paid });
+    await shops.woo({ ...wooLine('STEAM-20', 0, 728, { id: 316 }), ...paid });
+    shops.mapSkus(steam);
+    await shops.storefronts.followMaps();
+    expect(shops.bought().map((text) => text.replace(/ .* /, ' '))).toEqual(['315 pending', '316 held']);
+  });
+
   it('is remembered across a restart', async () => {
     const shops = await startShops();
     await shops.storefronts.followMaps();

@@ -7,6 +7,7 @@ import { selectEntriesOfLine } from '../sqlite/rows.ts';
 import { whyFlagged } from './why-not-bought.ts';
 import { findFlagCode } from './take-order.ts';
 import { findKnownLine, markSame, vanishedLines, whyChanged, type KeptLine } from './known-lines.ts';
+import { selectRelated } from './related-orders.ts';
 import { holdEntry } from '../submission/entry-changes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
@@ -99,16 +100,17 @@ export function takeFlagged(outbox: Outbox, request: TakeFlaggedRequest): Accept
   return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
 }
 
-/** It may stand for a line of the same SKU that vanished and was bought: then a person decides. */
+/** It may stand for a line that vanished and was bought, or be that of a related order: then an operator decides. */
 function holdIfChanged(outbox: Outbox, flag: FlaggedSku, sku: string, nowMs: number): void {
   const { database } = outbox;
   const lines = linesLeft(flag).filter(({ lineId }) => lineId !== flag.lineId);
   const own = findKnownLine(database, flag, flag.lineId);
   const [old] = vanishedLines(database, { ...flag, lines }, sku).filter(({ known }) => known.line_id !== flag.lineId);
-  if (old === undefined || own === undefined) return;
-  markSame(database).run(old.known.id, own.id);
-  for (const row of selectEntriesOfLine(database).all(own.id))
-    holdEntry(outbox, row, { why: whyChanged(old), by: null }, nowMs);
+  const related = selectRelated(database).get(flag.source, flag.orderId, flag.lineId);
+  const why = old === undefined ? related?.why : whyChanged(old);
+  if (own === undefined || why === undefined) return;
+  if (old !== undefined) markSame(database).run(old.known.id, own.id);
+  for (const row of selectEntriesOfLine(database).all(own.id)) holdEntry(outbox, row, { why, by: null }, nowMs);
 }
 
 function linesLeft({ linesLeft: text }: FlaggedSku): readonly KeptLine[] {

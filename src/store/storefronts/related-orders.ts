@@ -12,7 +12,8 @@ export const selectRelated = statementOf<
   'SELECT other_id AS otherId, why, why_other AS whyOther FROM storefront_related WHERE source = ? AND order_id = ? AND line_id = ? LIMIT 1',
 );
 
-/** Only of orders with lines of ours. */
+/** Only of orders with lines of ours, also of those that wait for the SKU map. */
 export function rememberMarks(database: Sqlite, { source, orderId, lines, marks = [] }: StorefrontOrder): void {
-  if (lines?.some(({ isMapped }) => isMapped)) insertMarks(database).run(source, orderId, JSON.stringify(marks));
+  if (lines?.some(({ isMapped, hold }) => isMapped || hold !== null))
+    insertMarks(database).run(source, orderId, JSON.stringify(marks));
 }

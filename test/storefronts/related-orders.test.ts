@@ -143,7 +143,7 @@ describe('a copy of an order of Shopify', () => {
 
   it.each([
     ['a checkout of its own', { checkout_token: 'beef987654', tags: 'again, exchange 1001' }],
-    ['no sign of it', { tags: 'vip, 1001', note: 'knock twice at house 1001' }],
+    ['no sign of it', { tags: 'vip, 1001', note: 'call before you come, flat 1001' }],
   ])('is bought with %s', async (_, changes) => {
     expect(
       await statesOf([original, shopifyOrder({ id: 2, name: '#1002', ...items(12), ...changes })], 'shopify'),

@@ -20,10 +20,10 @@ export function parseExactJson(text: string): ExactJson | undefined {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The same for bytes; undefined also when they are not UTF-8. A byte order mark is skipped. */
+/** The same for bytes; undefined also when they are not UTF-8. Byte order marks are skipped. */
 export function parseExactJsonBytes(bytes: Uint8Array): ExactJson | undefined {
   try {
-    return parseExactJson(utf8.decode(bytes));
+    return parseExactJson(utf8.decode(bytes).trimStart());
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { CachedAnswers } from '../core/cached-answers.ts';
 import type { Clock } from '../core/clock.ts';
 import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
@@ -38,7 +39,6 @@ import { answerWireFor } from './connector/wire-answer.ts';
 import { renderBody } from './connector/request-body.ts';
 import { headersOf, renderRequest, type RenderedCall } from './connector/render-request.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
-import { CachedAnswers } from './transport/cached-answer.ts';
 import { dateOf, type AnswerTimes, type CallEnd } from './transport/call-end.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 
@@ -371,7 +371,7 @@ export class WholesaleClient {
     const end = await this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
     const receivedMono = times?.monoMs() ?? 0;
     if (end.kind === 'answer') times?.onAnswer({ sentMono, receivedMono, dateMs: dateOf(end.headers) });
-    return { end, whyCached: this.#cached.whyCached(end, { sentMono, receivedMono }) };
+    return { end, whyCached: this.#cached.whyCached(end.headers, { sentMono, receivedMono }) };
   }
 
   /** The outcome of a call whose answer is kept, masked: no code leaves this module in it. */

@@ -18,8 +18,8 @@ interface Rule {
 const workerModules = ['core', 'config', 'ops', 'store', 'wholesale', 'intake', 'storefronts', 'submit', 'results'];
 
 const rules: Readonly<Record<string, Rule>> = {
-  // node:crypto only for pure hashing: references and fingerprints are functions of their input.
-  core: { modules: [], packages: ['zod'], node: ['node:crypto'] },
+  // Only for functions of their input: hashes for references and fingerprints, and the unpacking of answers.
+  core: { modules: [], packages: ['zod'], node: ['node:crypto', 'node:zlib'] },
   ops: { modules: ['core'] },
   config: { modules: ['core', 'ops'] },
   store: { modules: ['core'] },

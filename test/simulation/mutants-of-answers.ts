@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const submission = 'core/decision/decide-submission.ts';
 const lookup = 'core/decision/decide-lookup.ts';
-const cached = 'wholesale/transport/cached-answer.ts';
+const cached = 'core/cached-answers.ts';
 
 /** Bugs that believe an answer which proves nothing. */
 export const mutantsOfAnswers: readonly Mutant[] = [
@@ -69,7 +69,7 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'an answer that a cache calls a hit counts',
     file: cached,
-    changes: [['!saysNothing.has(name) && hit.test(value)', 'saysNothing.has(name) && hit.test(value)']],
+    changes: [['!saysNothing.test(name) && hit.test(value)', 'saysNothing.test(name) && hit.test(value)']],
   },
   {
     name: 'other goods without another reference count as a swapped answer',

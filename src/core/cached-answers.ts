@@ -1,15 +1,15 @@
-import type { CallEnd } from './call-end.ts';
+import type { PlainHeaders } from './http-headers.ts';
 
-/** Squid names its own copy there also where it asked the API all the same. */
-const saysNothing: ReadonlySet<string> = new Set(['cache-control', 'x-cache-lookup']);
+/** Squid names its own copy in `X-Cache-Lookup` also where it asked all the same. */
+const saysNothing = /control|lookup|object/;
 /** The words of `X-Cache`, `CF-Cache-Status`, `Cache-Status` (RFC 9211) and their like. */
 const hit = /(?<![a-z])(hit|stale|updating)(?![a-z])/i;
 
 const isMark = ([name, value]: readonly [string, string]): boolean =>
-  name === 'age' ? Number(value) > 0 : name.includes('cache') && !saysNothing.has(name) && hit.test(value);
+  name === 'age' ? Number(value) > 0 : name.includes('cache') && !saysNothing.test(name) && hit.test(value);
 
 /** The header by which a cache says that it gave the answer (`Age`: RFC 9111, 5.1); null when none says so. */
-function cacheHeader(headers: CallEnd['headers']): string | null {
+export function cacheHeader(headers: PlainHeaders): string | null {
   const mark = Object.entries(headers).find(isMark);
   return mark === undefined ? null : mark.join(': ');
 }
@@ -33,7 +33,7 @@ export class CachedAnswers {
 
   /** How an answer shows that a cache gave it; null when nothing shows that. Called once for each answer. */
   whyCached(
-    { headers }: CallEnd,
+    headers: PlainHeaders,
     { sentMono, receivedMono }: { sentMono: number; receivedMono: number },
   ): string | null {
     const dateMs = Date.parse(headers['date'] ?? '');

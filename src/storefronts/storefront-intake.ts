@@ -7,7 +7,7 @@ import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
 import { hasCode } from '../core/order-sync-error.ts';
 import type { AcceptedLines } from '../store/intake/intake.ts';
 import type { FlaggedSku } from '../store/storefronts/flagged-skus.ts';
-import type { StorefrontOrder, StorefrontTaken } from '../store/storefronts/storefront-order.ts';
+import { notShown, type StorefrontOrder, type StorefrontTaken } from '../store/storefronts/storefront-order.ts';
 import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
 import { isVariation, planDeletion, planOrder, readKeptOrder } from './plan-order.ts';
@@ -116,6 +116,10 @@ export class ShopHandler {
   /** The map whose SKUs are remembered, and by which what waited for it was bought. */
   #followed: SkuMap | null = null;
   lostSkus: string | null = null;
+  /** When a wrong signature came last, and none that is right since. */
+  #refusedMono = Number.NEGATIVE_INFINITY;
+  /** Why its orders come late; null: nothing is known. Undefined: an earlier start may have flagged it. */
+  problem: string | null | undefined;
 
   constructor(shop: Shop, deps: StorefrontIntakeDeps) {
     this.shop = shop;
@@ -127,6 +131,7 @@ export class ShopHandler {
   /** Takes in one state of an order. Its consequences are on disk when this resolves. */
   async take(snapshot: OrderSnapshot): Promise<StorefrontAnswer> {
     const { document, refunds, topic, isListed, site } = snapshot;
+    if (!isListed) await this.#endRefused();
     const now = { ...this.#context(), isReadNow: isListed };
     const platform = platformOf(this.shop);
     const sender = site === undefined ? null : platform.siteOf(site);
@@ -267,7 +272,34 @@ export class ShopHandler {
 
   /** Takes in an order as the shop's API shows it now. */
   async takeRead(document: unknown, refunds: KnownRefunds, asked: AskedShop): Promise<StorefrontAnswer> {
-    return await this.take({ document, refunds, asked, isTest: false, topic: null, isListed: true });
+    const answer = await this.take({ document, refunds, asked, isTest: false, topic: null, isListed: true });
+    if (answer.kind === 'taken' && answer.taken.accepted > 0) await this.#flagRefused();
+    return answer;
+  }
+
+  signatureRefused(): void {
+    this.#refusedMono = this.#deps.clock.monoMs();
+  }
+
+  /** Anybody can send a wrong signature: it counts once an order's webhook is missing, too. */
+  async #flagRefused(): Promise<void> {
+    const { clock, store } = this.#deps;
+    if (clock.monoMs() - this.#refusedMono > 3_600_000) return;
+    this.problem = `the shop ${this.shop.shop} signs its webhooks with a secret that is not in \`secrets\``;
+    const flag = { source: this.shop.source, code: 'signature_refused', rule: this.problem };
+    await store.flagShop({ ...flag, nowMs: clock.wallMs() });
+  }
+
+  async #endRefused(): Promise<void> {
+    this.#refusedMono = Number.NEGATIVE_INFINITY;
+    if (this.problem === null) return;
+    this.problem = null;
+    await this.#deps.store.endShopFlag({ source: this.shop.source, code: 'signature_refused' });
+  }
+
+  async flagUnread(orderId: string | null, rule: string): Promise<StorefrontAnswer> {
+    const reading = { kind: 'unreadable', orderId, modifiedMs: null, field: notShown, rule } as const;
+    return await this.#flagUnreadable(reading, { document: rule, topic: null });
   }
 
   /** Takes in an order that the shop was asked for just now; null: it has the order no more. */
@@ -287,7 +319,10 @@ export class ShopHandler {
     return { kind: 'taken', order, taken };
   }
 
-  async #flagUnreadable(reading: UnreadableOrder, { document, topic }: OrderSnapshot): Promise<StorefrontAnswer> {
+  async #flagUnreadable(
+    reading: UnreadableOrder,
+    { document, topic }: Pick<OrderSnapshot, 'document' | 'topic'>,
+  ): Promise<StorefrontAnswer> {
     const { store, logger, onChanged } = this.#deps;
     const { platform, shop, source } = this.shop;
     const { orderId, modifiedMs, field, rule } = reading;

@@ -159,7 +159,8 @@ export class SimWrittenShop implements Receiver {
 
   answered(call: OutgoingRequest, process: SimProcess, reply: Reply | null): void {
     const orderId = orderOf(call);
-    this.#retryAfter.answered(process, orderId, reply);
+    // WordPress announces ten minutes for each update: what a 503 asks for counts less than the worker's own steps.
+    this.#retryAfter.answered(process, orderId, reply?.status === 503 ? null : reply);
     this.progress.answered(orderId, reply !== null && reply.status < 300 && !this.#failing.has(call));
   }
 

@@ -120,6 +120,9 @@ export const attentionReasons = {
   skus_lost: holding(
     'the orders with these SKUs',
   )`put them back into the SKU map: what was flagged meanwhile is bought by itself; or end it with ${'ack'}`,
+  signature_refused: holding(
+    'nothing: its orders come minutes later, by read-back',
+  )`copy the secret of its webhooks into the file of \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
   waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;

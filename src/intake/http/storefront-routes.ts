@@ -31,6 +31,8 @@ export interface ShopHandler {
     /** The body of a ping that is not signed; null: the platform sends none. */
     readonly unsignedPing: RegExp | null;
   };
+  /** A delivery in the form of the shop has a wrong signature: the shop, or anybody, sent it. */
+  signatureRefused(): void;
   /** Takes in a state of an order. Its consequences are on disk when this resolves. */
   take(state: ShopDelivery & { readonly refunds: 'not_read' | 'unknown' }): Promise<ShopAnswer>;
 }
@@ -102,7 +104,10 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     const from = { isVerified: false, maxBytes: 2 * mostBytes };
     const document = await deps.limits.useBody(incoming, from, (body) => {
       if (signature === undefined && unsignedPing?.test(body.toString('latin1'))) return ping;
-      if (!isSignedBy(handler.shop.secrets, body, signature)) throw wronglySigned();
+      if (!isSignedBy(handler.shop.secrets, body, signature)) {
+        if (topicHeader in headers) handler.signatureRefused();
+        throw wronglySigned();
+      }
       deps.limits.guard.proven(incoming.socket);
       return body.length > mostBytes ? 'too_large' : parseExactJsonBytes(body);
     });

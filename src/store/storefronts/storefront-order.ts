@@ -54,6 +54,9 @@ export interface UnreadableLine {
   readonly rule: string;
 }
 
+/** The `field` of an order that the shop fails to show. */
+export const notShown = 'answer';
+
 /** An order whose state cannot be read: its lines are neither bought nor cancelled. */
 export interface UnreadableStorefrontOrder extends Pick<StorefrontOrder, 'source' | 'actor' | 'nowMs'> {
   /** Null: it cannot be read; `origin` tells such orders apart. */

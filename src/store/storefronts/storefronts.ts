@@ -8,13 +8,14 @@ import { findSeenState, type SeenState } from './newest-states.ts';
 import { selectKeptFlags, takeFlagged } from './flagged-skus.ts';
 import { mappedBefore, selectLost, useSkus } from './storefront-skus.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
-import type { OrderKey } from './storefront-order.ts';
+import { notShown, type OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 import { flagOf } from './why-not-bought.ts';
 
-const selectAwaited = statementOf<[string], OrderKey>(
-  `SELECT source, order_id AS orderId FROM storefront_orders
-   WHERE awaits_read_back = 1 AND source = ? ORDER BY seen_at_ms LIMIT 1000`,
+const selectAwaited = statementOf<{ source: string }, OrderKey>(
+  `SELECT source, order_id AS orderId FROM storefront_orders WHERE awaits_read_back = 1 AND source = :source
+   UNION SELECT source, order_id FROM rejections WHERE file_id IS NULL AND source = :source AND order_id IS NOT NULL
+     AND field = '${notShown}' AND taken_back = 0 AND acknowledged_at_ms IS NULL LIMIT 1000`,
 );
 const selectUnreadOfOthers = statementOf<[string], OrderKey>(
   `SELECT source, order_id AS orderId FROM storefront_orders
@@ -73,8 +74,8 @@ export class Storefronts extends OutboxSteps {
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
   readonly adoptShops = this.step(adoptShops);
-  /** The orders that wait for being read back, at most 1000; the longest waiting come first. */
-  readonly awaitedOrders = this.step(({ database }, source: string) => selectAwaited(database).all(source));
+  /** The orders that wait for being read back, or are flagged because the shop failed to show them: at most 1000. */
+  readonly awaitedOrders = this.step(({ database }, source: string) => selectAwaited(database).all({ source }));
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   readonly flagStrandedOrders = this.step(flagStrandedOrders);
   /** The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first. */

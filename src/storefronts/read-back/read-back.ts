@@ -103,9 +103,8 @@ export class ReadBack {
 
   /** Why the health is `warn`, where that can be said; null: the log says it. */
   details(): Readonly<Record<string, string>> | null {
-    const reason = this.#loops.find(({ upkeep }) => upkeep.problem !== null)?.upkeep.problem ?? null;
-    const next = 'see `doctor`: the shop must reach the worker, and the key must have the right to write';
-    return reason === null ? null : { reason: `${reason}: its orders come minutes later, by read-back`, next };
+    const reason = this.#loops.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
+    return reason === null ? null : { reason, next: 'see `doctor` and `orders list --attention`' };
   }
 
   /**
@@ -143,12 +142,14 @@ class ShopLoop {
   readonly rechecks: ShopRechecks;
   readonly upkeep: ShopUpkeep;
   readonly loop: Loop;
+  readonly #deps: ReadBackDeps;
   readonly #connection: ReturnType<ShopConnections['connect']>;
   #schedule: Schedule | null = null;
   #lastRun: Promise<unknown> = Promise.resolve();
 
   constructor(shop: ConnectedShop, deps: ReadBackDeps) {
     const { store, clock } = deps;
+    this.#deps = deps;
     this.shop = shop;
     this.#connection = deps.connections.connect(shop);
     const round = async (signal: AbortSignal): Promise<number> => {
@@ -167,7 +168,12 @@ class ShopLoop {
   }
 
   get health(): 'pass' | 'warn' {
-    return this.reader.health === 'warn' || this.upkeep.problem !== null ? 'warn' : this.rechecks.health;
+    return this.reader.health === 'warn' || this.problem !== null ? 'warn' : this.rechecks.health;
+  }
+
+  /** Why orders come late; null: nothing is known. */
+  get problem(): string | null {
+    return this.reader.problem ?? this.upkeep.problem ?? this.#deps.handlerOf(this.shop).problem ?? null;
   }
 
   start(): void {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isoTime } from '../../core/clock.ts';
 import { messageOf } from '../../core/message-text.ts';
 import type { ResultOf } from '../../core/operator/operator-command.ts';
 import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
@@ -19,8 +20,10 @@ export interface ShopReaderDeps extends WatermarkDeps {
 const maxFailures = 3;
 /** A run of a slow shop ends after the page on which it becomes this old. The next run continues. */
 const maxRunMs = 600_000;
-/** Failures that say nothing about other orders. */
-const ofOneOrder: readonly string[] = ['refused', 'unreadable', 'unavailable'];
+/** Failures that say nothing about other orders while the shop answers anything. */
+const ofOneOrder: readonly string[] = ['refused', 'unreadable', 'unavailable', 'unreachable'];
+/** So many orders that cannot be read are asked for again in one run. */
+const mostSick = 20;
 
 /** A list that is being read, and what is known of its order. */
 interface OpenList {
@@ -43,7 +46,7 @@ export class ShopReader {
   #unfinished: OpenList | null = null;
   #lastAwaited: string | null = null;
   #failures = 0;
-  #lastErrorKind: string | null = null;
+  #lastError: ReadBackReport['error'] = null;
 
   constructor(deps: ShopReaderDeps) {
     this.#deps = deps;
@@ -52,7 +55,12 @@ export class ShopReader {
 
   /** `warn` after several failed runs in a row. */
   get health(): 'pass' | 'warn' {
-    return this.#failures >= maxFailures || this.#lastErrorKind === 'unauthorized' ? 'warn' : 'pass';
+    return this.problem === null ? 'pass' : 'warn';
+  }
+
+  get problem(): string | null {
+    const { kind, message = null } = this.#lastError ?? {};
+    return this.#failures >= maxFailures || kind === 'unauthorized' || kind === 'cached' ? message : null;
   }
 
   get isReady(): boolean {
@@ -74,7 +82,7 @@ export class ShopReader {
       await this.#readAwaited(signal, counts);
       if (this.#failures > 0) logger.info('the shop is read back again');
       this.#failures = 0;
-      this.#lastErrorKind = null;
+      this.#lastError = null;
     } catch (cause) {
       error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message: messageOf(cause) };
       if (error.kind !== 'stopped') this.#failed(error, cause);
@@ -87,7 +95,7 @@ export class ShopReader {
 
   #failed(error: NonNullable<ReadBackReport['error']>, cause: unknown): void {
     this.#failures += 1;
-    this.#lastErrorKind = error.kind;
+    this.#lastError = error;
     const details = { ...error, ...(error.kind === 'internal' ? { err: cause } : {}), failures: this.#failures };
     this.#deps.logger.error(details, 'the shop could not be read back');
   }
@@ -123,7 +131,7 @@ export class ShopReader {
   async #takePage(page: OrderPage, open: OpenList, signal: AbortSignal, counts: Counts): Promise<void> {
     for (const listed of page.orders) {
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      await this.#takeOne(listed, signal, counts);
+      await this.#takeOne(listed, open.newestMs, signal, counts);
       if (listed.modifiedMs !== null) {
         if (listed.modifiedMs < open.newestMs) open.isSorted = false;
         open.newestMs = Math.max(open.newestMs, listed.modifiedMs);
@@ -158,9 +166,16 @@ export class ShopReader {
     return { list: earlier, first: await earlier.nextPage(signal) };
   }
 
-  async #takeOne(listed: ListedOrder, signal: AbortSignal, counts: Counts): Promise<void> {
+  async #takeOne(listed: ListedOrder, afterMs: number, signal: AbortSignal, counts: Counts): Promise<void> {
     const { handler, api, logger } = this.#deps;
     counts.orders += 1;
+    if (listed.value instanceof ShopApiError) {
+      const place = listed.id === null && Number.isFinite(afterMs) ? ` that it changed after ${isoTime(afterMs)}` : '';
+      // Without the address, which differs from run to run: it is one flag.
+      const problem = listed.value.message.replace(/^\S+ \S+: /, '');
+      const rule = `the shop fails to show the order${place}, also alone: ${problem}`;
+      return this.#count(await handler().flagUnread(listed.id, rule), counts);
+    }
     const result = await handler().takeRead(listed.value, 'not_read', { api, signal });
     if (result.kind === 'other') {
       counts.unreadable += 1;
@@ -179,35 +194,39 @@ export class ShopReader {
     }
   }
 
-  /** Orders that wait for their refunds. The list may lack them: some shops leave an order's time as it is at a refund. */
+  /** Orders that wait for their refunds, or that could not be read. The list may lack them: some shops leave an order's time as it is at a refund. */
   async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
     const { store, shop, clock } = this.#deps;
     const endMs = clock.monoMs() + maxRunMs;
     const awaited = await store.awaitedOrders(shop.source);
     // Each run continues after the last one that was tried: none keeps the others waiting.
     const next = awaited.findIndex(({ orderId }) => orderId === this.#lastAwaited) + 1;
+    let sick = 0;
     for (const { orderId } of [...awaited.slice(next), ...awaited.slice(0, next)]) {
-      if (clock.monoMs() >= endMs) return;
+      if (clock.monoMs() >= endMs || sick >= mostSick) break;
       this.#lastAwaited = orderId;
-      await this.#readOne(orderId, signal, counts);
+      if (!(await this.#readOne(orderId, signal, counts))) sick += 1;
     }
     for (const orderId of this.#deps.handler().named) await this.#readOne(orderId, signal, counts);
   }
 
-  /** Reads an order with its refunds. One that cannot be read waits on disk for the next run, and does not block others. */
-  async #readOne(orderId: string, signal: AbortSignal, counts: Counts): Promise<void> {
+  /** Reads an order with its refunds; returns whether that succeeded. One that cannot be read waits on disk, and does not block others. */
+  async #readOne(orderId: string, signal: AbortSignal, counts: Counts): Promise<boolean> {
     const { handler, api, logger } = this.#deps;
     try {
       const read = await api.order(orderId, signal);
       // What a delivery named may be no order, so its absence is no deletion.
-      if (handler().named.delete(orderId) && read === null) return;
+      if (handler().named.delete(orderId) && read === null) return true;
       this.#count(await handler().takeNow(orderId, read, { api, signal }), counts);
+      return true;
     } catch (error) {
       if (!(error instanceof ShopApiError) || !ofOneOrder.includes(error.kind)) throw error;
+      await api.answers(signal);
       const { message } = error;
       const rule = `the order ${orderId}, which a delivery named, cannot be read: ${message}`;
       if (handler().named.delete(orderId)) await handler().flagUnusable(rule);
       logger.error({ order_id: orderId, message }, 'an order could not be read: it waits');
+      return false;
     }
   }
 

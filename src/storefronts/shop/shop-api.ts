@@ -7,6 +7,8 @@ export interface ShopApi {
   readonly clockAheadMs: number | null;
   /** The orders that were changed since then, by the shop's clock. Makes no call yet. */
   changedSince(sinceMs: number): OrderList;
+  /** The smallest question about orders. Throws when the shop is down. */
+  answers(signal: AbortSignal): Promise<unknown>;
   /** One order as it is now, with its refunds; null: the shop surely has it no more. */
   order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
   /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */
@@ -52,18 +54,18 @@ export interface ListedOrder {
   /** Null when it has no readable id. */
   readonly id: string | null;
   readonly modifiedMs: number | null;
-  /** As that of `ReadOrder`. */
+  /** As that of `ReadOrder`; an error: the shop fails to show it, also alone. */
   readonly value: unknown;
 }
 
 /**
  * `unauthorized`: the shop refuses the keys. `absent`: it has no such order. `refused`: any other 4xx. `rate_limited`: 429. `unavailable`: 5xx.
- * `unreachable`: no complete answer. `unreadable`: an answer that is not the API's. `changed`: the list changed while it
+ * `unreachable`: no complete answer. `unreadable`: an answer that is not the API's. `cached`: a cache's. `changed`: the list changed while it
  * was read. `clock`: this machine's clock is so wrong that nothing may be bought by it. `stopped`: the worker stops.
  */
 type ShopApiErrorKind =
   | ('unauthorized' | 'absent' | 'refused' | 'rate_limited' | 'unavailable')
-  | ('unreachable' | 'unreadable' | 'changed' | 'clock' | 'stopped');
+  | ('unreachable' | 'unreadable' | 'cached' | 'changed' | 'clock' | 'stopped');
 
 /** Names the call and the answer, never a key. */
 export class ShopApiError extends Error implements DeliveryFailure {
@@ -88,11 +90,19 @@ export class ShopApiError extends Error implements DeliveryFailure {
   }
 }
 
-/** @param timeFields the fields that may have the time of the last change, the best one first */
-export function listedOrder(value: unknown, timeFields: readonly string[]): ListedOrder {
-  if (!isObject(value)) return { id: null, modifiedMs: null, value };
-  const times = timeFields.map((field) => shopTime(value[field]));
-  return { id: idOf(value['id']), modifiedMs: times.find((ms) => ms !== null) ?? null, value };
+/**
+ * @param timeFields the fields that may have the time of the last change, the best one first
+ * @param failure why the shop shows no more of it than `shown`; null: it is the whole order
+ */
+export function listedOrder(
+  shown: unknown,
+  timeFields: readonly string[],
+  failure: ShopApiError | null = null,
+): ListedOrder {
+  const value = failure ?? shown;
+  if (!isObject(shown)) return { id: null, modifiedMs: null, value };
+  const times = timeFields.map((field) => shopTime(shown[field]));
+  return { id: idOf(shown['id']), modifiedMs: times.find((ms) => ms !== null) ?? null, value };
 }
 
 /** Throws `unreadable` when the shop answered with something else than the order that was asked for. */

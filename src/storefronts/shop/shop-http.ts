@@ -1,9 +1,12 @@
-import { type ExactJsonObject, isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
+import { cacheHeader } from '../../core/cached-answers.ts';
+import { decompress } from '../../core/decompress.ts';
+import { type ExactJsonObject, isJsonObject, parseExactJsonBytes } from '../../core/exact-json.ts';
 import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
 import { Deadline } from '../../ops/deadline.ts';
 import { type IncomingAnswer, openConnections, type OutgoingConnections } from '../../ops/outgoing-http.ts';
 import { CallLimit, mostCalls } from './call-limit.ts';
+import { whatItIs, whyUnreachable } from './odd-answer.ts';
 import type { ApiContext } from './platform.ts';
 import type { RestSettings } from './shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
@@ -17,6 +20,8 @@ export interface ShopCall {
   readonly signal: AbortSignal;
   /** It is made after the other calls that wait for a turn, because a purchase may wait for those. */
   readonly isBehind?: boolean;
+  /** The caller asks for less when the shop fails. */
+  readonly isLarge?: boolean;
   /**
    * Made twice, it has two effects: repeated only where surely not processed, and not begun after this time. `begins` is awaited
    * right before each try; when it throws, nothing is sent.
@@ -34,11 +39,14 @@ export interface ShopAnswer {
 export type ShopProblem = Pick<ShopApiError, 'kind'> & { readonly text: string; readonly waitMs: number | null };
 
 interface ShopHttpOptions extends ApiContext {
+  readonly platform: string;
   readonly rest: RestSettings;
   /** Certificates in PEM that are trusted in the place of the known authorities; absent: those. */
   readonly ca?: string | undefined;
   /** The header `authorization` of a call, made anew for each try; absent: the call has what it needs. */
   readonly authorization?: (method: string, path: string) => string;
+  /** A parameter that the shop ignores, for page caches that look at nothing but the address. */
+  readonly freshKey?: string;
   /** Removed from every message, also where the shop repeats them. */
   readonly secrets: () => readonly string[];
   /** The text of an error in the form of the platform; empty for any other body, such as the page of a proxy. */
@@ -51,11 +59,15 @@ interface ShopHttpOptions extends ApiContext {
   readonly problemIn?: (value: unknown) => ShopProblem | null;
 }
 
-const plainJson = { accept: 'application/json', 'accept-encoding': 'identity' };
+const plainJson = { accept: 'application/json', 'accept-encoding': 'identity', 'cache-control': 'no-cache' };
+/** The clocks of a shop's servers differ by less. */
+const clocksDifferMs = 10_000;
 /** How often a call is made when the shop asks the worker to wait. */
 const maxTries = 5;
 /** A longer wait ends the call, and every call until it is over. */
 const maxWaitMs = 60_000;
+/** The wait after the first 503: WordPress announces ten minutes for an update of seconds. */
+const maintenanceMs = 10_000;
 /** The wait after the first 429 without `Retry-After`. */
 const defaultWaitMs = 2000;
 /** A call that cannot be repeated may end within this time after the worker was asked to stop. */
@@ -73,6 +85,9 @@ export class ShopHttp {
   readonly #limit = new CallLimit();
   /** No call is made before this time: the shop answered what it wanted. */
   #closed = { untilMono: 0, wanted: '' };
+  #nextMaintenanceMs = maintenanceMs;
+  /** The time that the last answer told, and when its call began. */
+  #told = { shopMs: Number.NaN, wallMs: 0, mono: 0 };
   #clockAheadMs: number | null = null;
 
   constructor(options: ShopHttpOptions) {
@@ -99,7 +114,7 @@ export class ShopHttp {
         // Also where this call is not repeated: the next one is that of another order.
         this.#closeFor(waitMs, error.message);
         // A proxy may answer 503 for a call that the shop still processes.
-        const isSafe = call.once === undefined || error.kind === 'rate_limited';
+        const isSafe = (call.once === undefined && call.isLarge !== true) || error.kind === 'rate_limited';
         if (tries >= maxTries || waitMs > maxWaitMs || !isSafe) throw error;
       }
     }
@@ -171,24 +186,35 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const { clock, rest, version, authorization, pauseAfterMs, problemIn } = this.#options;
+    const { clock, rest, version, authorization, pauseAfterMs, problemIn, freshKey, platform } = this.#options;
     const { totalMs } = rest.timeouts;
     const deadline = new Deadline(clock, totalMs, signal);
     // Its `Date` was not made before the call: a slow answer does not make this machine's clock look ahead.
     const beganMs = clock.wallMs();
+    const begun = { wallMs: beganMs, mono: clock.monoMs() };
+    const isRead = method === 'GET';
+    const isFresh = !isRead || freshKey === undefined;
+    const address = isFresh ? path : `${path}${path.includes('?') ? '&' : '?'}${freshKey}=${beganMs}`;
     try {
-      const key = authorization === undefined ? {} : { authorization: authorization(method, path) };
+      const key = authorization === undefined ? {} : { authorization: authorization(method, address) };
       const sent = { ...plainJson, 'user-agent': `order-sync/${version}`, ...key, ...call.headers };
-      const request = { method, path, headers: sent, body, signal: deadline.signal };
+      const request = { method, path: address, headers: sent, body, signal: deadline.signal };
       const answer = await this.#connections.request(request);
       const headers = plainHeaders(answer.headers);
-      const shopMs = Date.parse(headers['date'] ?? '');
+      const status = answer.statusCode;
+      const whyCached = this.#whyCached(headers, begun);
+      const shopMs = whyCached === null ? Date.parse(headers['date'] ?? '') : Number.NaN;
       if (Number.isFinite(shopMs)) this.#clockAheadMs = beganMs - shopMs;
-      const bytes = await this.#readBody(name, answer);
-      if (![200, 201].includes(answer.statusCode)) throw this.#failure(name, answer.statusCode, headers, bytes);
+      const bytes = await this.#readBody(name, answer, headers['content-encoding']);
+      if (isRead && whyCached !== null && (status < 300 || status === 404)) {
+        const problem = `${name}: a cache answered (${whyCached}): exclude the paths of the API, as /wp-json/, from it`;
+        throw new ShopApiError('cached', problem);
+      }
+      if (![200, 201].includes(status)) throw this.#failure(name, status, headers, bytes);
+      this.#nextMaintenanceMs = maintenanceMs;
       const value = parseExactJsonBytes(bytes);
-      const notJson = `${name}: ${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
-      if (value === undefined) throw new ShopApiError('unreadable', notJson);
+      const notJson = `${name}: ${status}, but not ${platform}'s answer: ${whatItIs(bytes)}`;
+      if (value === undefined) throw new ShopApiError('unreadable', this.#withoutSecrets(notJson));
       this.#closeFor(pauseAfterMs?.(headers, value) ?? 0, name);
       const problem = problemIn?.(value) ?? null;
       if (problem === null) return { headers, value };
@@ -197,14 +223,24 @@ export class ShopHttp {
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      const reason = deadline.isOver ? `no complete answer within ${totalMs} ms` : reasonOf(error);
+      const reason = deadline.isOver ? `no complete answer within ${totalMs} ms` : whyUnreachable(error);
       throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), { cause: error });
     } finally {
       deadline.end();
     }
   }
 
-  async #readBody(name: string, answer: IncomingAnswer): Promise<Buffer> {
+  /** Why an answer seems to come from a cache. */
+  #whyCached(headers: PlainHeaders, begun: { wallMs: number; mono: number }): string | null {
+    const { shopMs, wallMs, mono } = this.#told;
+    // One of this machine's clocks may have jumped, not both.
+    const passedMs = Math.min(begun.wallMs - wallMs, begun.mono - mono);
+    this.#told = { shopMs: Date.parse(headers['date'] ?? ''), ...begun };
+    const isOld = this.#told.shopMs + clocksDifferMs < shopMs + passedMs;
+    return cacheHeader(headers) ?? (isOld ? `date: ${headers['date']}, before the call` : null);
+  }
+
+  async #readBody(name: string, answer: IncomingAnswer, encoding: string | undefined): Promise<Uint8Array> {
     const { bodyBytes } = this.#options.rest;
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -216,11 +252,13 @@ export class ShopHttp {
       }
       parts.push(part);
     }
-    return Buffer.concat(parts);
+    const read = decompress(Buffer.concat(parts), encoding, bodyBytes);
+    if ('problem' in read) throw new ShopApiError('unreadable', `${name}: ${read.problem}`);
+    return read.body;
   }
 
-  #failure(name: string, status: number, headers: PlainHeaders, bytes: Buffer): ShopApiError {
-    const { clock, errorText, saysAbsent } = this.#options;
+  #failure(name: string, status: number, headers: PlainHeaders, bytes: Uint8Array): ShopApiError {
+    const { clock, errorText, saysAbsent, platform } = this.#options;
     if (status >= 300 && status < 400) {
       // WordPress without permalinks sends every path of its REST API to the same path with a slash.
       const isPlain = headers['x-redirect-by'] === 'WordPress' && headers['location']?.includes('/wp-json/') === true;
@@ -230,11 +268,25 @@ export class ShopHttp {
       const problem = `${status}, a redirect, which is not followed: ${next}`;
       return new ShopApiError('unreadable', `${name}: ${problem}`);
     }
-    const parsed = parseExactJson(bytes.toString('utf8', 0, 65_536));
+    const parsed = parseExactJsonBytes(bytes.subarray(0, 65_536));
     const body = isJsonObject(parsed) ? parsed : {};
-    const kind = saysAbsent?.(status, body) === true ? 'absent' : kindOf(status);
-    const message = this.#withoutSecrets(`${name}: ${status} ${messageText(errorText(body), 200)}`.trimEnd());
-    return new ShopApiError(kind, message, { retryAfterMs: retryAfterMs(headers, clock.wallMs()) });
+    const said = messageText(errorText(body), 200);
+    const kind = saysAbsent?.(status, body) === true ? 'absent' : kindOf(status, said !== '');
+    const what = said === '' ? `, not ${platform}'s answer: ${whatItIs(bytes)}` : ` ${said}`;
+    const message = this.#withoutSecrets(`${name}: ${status}${what}`);
+    const askedMs = retryAfterMs(headers, clock.wallMs());
+    return new ShopApiError(kind, message, { retryAfterMs: status === 503 ? this.#maintenance(askedMs) : askedMs });
+  }
+
+  /** How long to wait after a 503, in ms: the longer, the more of them came in a row. */
+  #maintenance(askedMs: number | null): number {
+    const leftMs = this.#closed.untilMono - this.#options.clock.monoMs();
+    // Calls that were under way together count as one.
+    if (leftMs > 0) return leftMs;
+    const waitMs = Math.min(askedMs ?? maxWaitMs, this.#nextMaintenanceMs);
+    this.#nextMaintenanceMs = Math.min(maxWaitMs, this.#nextMaintenanceMs * 2);
+    this.#closeFor(waitMs, 'maintenance');
+    return waitMs;
   }
 
   #withoutSecrets(text: string): string {
@@ -242,21 +294,16 @@ export class ShopHttp {
   }
 }
 
-function kindOf(status: number): ShopApiError['kind'] {
-  if (status === 401 || status === 403) return 'unauthorized';
+/** @param isOfPlatform the body is its error: the page of a firewall says nothing about keys */
+function kindOf(status: number, isOfPlatform: boolean): ShopApiError['kind'] {
   if (status === 429) return 'rate_limited';
-  return status >= 500 ? 'unavailable' : 'refused';
+  if (status >= 500) return 'unavailable';
+  if (!isOfPlatform) return 'unreadable';
+  return status === 401 || status === 403 ? 'unauthorized' : 'refused';
 }
 
 const busyKinds: readonly ShopApiError['kind'][] = ['rate_limited', 'unavailable', 'unreachable'];
 
-/** A 503 with `Retry-After` is a shop in maintenance. */
 function isWorthWaiting(error: ShopApiError): boolean {
   return error.kind === 'rate_limited' || (error.kind === 'unavailable' && error.retryAfterMs !== null);
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'no answer';
-  const code = 'code' in error ? `${String(error.code)}: ` : '';
-  return messageText(`${code}${error.message}`, 200);
 }

@@ -5,6 +5,7 @@ import type { OrderList, OrderPage, ReadOrder, ShopApi } from '../shop/shop-api.
 import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
 import { isObject, shopTime } from '../shop/payload-values.ts';
+import { PageSize } from '../shop/page-size.ts';
 import { type ShopAnswer, type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
 import type { ShopifyRest } from './settings.ts';
 
@@ -27,6 +28,7 @@ const ordersPath = `${adminPath}/orders.json`;
 export class ShopifyApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: ShopifyRest;
+  readonly #pages: PageSize;
   readonly #clock: ApiContext['clock'];
   #granted: { readonly token: string; readonly untilMs: number } | null = null;
 
@@ -34,7 +36,9 @@ export class ShopifyApi implements ShopApi {
     const { access } = rest;
     const secret = access.kind === 'token' ? access.token : access.clientSecret;
     const secrets = (): readonly string[] => [secret, this.#granted?.token ?? ''];
-    this.#http = new ShopHttp({ rest, secrets, ...context, errorText, pauseAfterMs, problemIn: graphqlProblem });
+    const texts = { platform: 'Shopify', errorText, problemIn: graphqlProblem };
+    this.#http = new ShopHttp({ rest, secrets, ...context, ...texts, pauseAfterMs });
+    this.#pages = new PageSize(rest.pageSize);
     this.#rest = rest;
     this.#clock = context.clock;
   }
@@ -44,21 +48,35 @@ export class ShopifyApi implements ShopApi {
   }
 
   changedSince(sinceMs: number): OrderList {
-    const limit = String(this.#rest.pageSize);
     const updated_at_min = new Date(sinceMs).toISOString();
     // With the status `open`, the default, refunds of archived orders would be missing.
-    let query: Record<string, string> | null = { status: 'any', order: 'updated_at asc', updated_at_min, limit };
+    let query: Record<string, string> | null = { status: 'any', order: 'updated_at asc', updated_at_min };
     return {
       nextPage: async (signal): Promise<OrderPage> => {
         if (query === null) return { orders: [], isLast: true };
-        const answer = await this.#get(`${ordersPath}?${new URLSearchParams(query).toString()}`, signal);
-        const orders = ordersIn(answer, `GET ${ordersPath}`).map((value) => listedOrder(value, ['updated_at']));
+        const place = query;
+        const ask = (size: number, more = {}) => this.#list({ ...place, limit: String(size), ...more }, signal);
+        const read = await this.#pages.read(ask, () => this.answers(signal));
+        const failure = read instanceof ShopApiError ? read : null;
+        const answer = read instanceof ShopApiError ? await ask(1, { fields: 'id,updated_at' }) : read;
+        const shown = ordersIn(answer, `GET ${ordersPath}`);
+        const orders = shown.map((value) => listedOrder(value, ['updated_at'], failure));
         checkSince(orders, sinceMs);
         const cursor = nextCursor(answer, `${this.#http.basePath}${ordersPath}`);
-        query = cursor === null ? null : { limit, page_info: cursor };
+        query = cursor === null ? null : { page_info: cursor };
         return { orders, isLast: cursor === null };
       },
     };
+  }
+
+  async answers(signal: AbortSignal): Promise<unknown> {
+    const updated_at_min = new Date(this.#clock.wallMs() + 86_400_000).toISOString();
+    return await this.#list({ status: 'any', updated_at_min, limit: '1', fields: 'id' }, signal);
+  }
+
+  async #list(query: Record<string, string>, signal: AbortSignal): Promise<ShopAnswer> {
+    const path = `${ordersPath}?${new URLSearchParams(query).toString()}`;
+    return await this.#call({ method: 'GET', path, headers: {}, signal, isLarge: true });
   }
 
   /**
@@ -156,8 +174,8 @@ function ordersIn({ value }: ShopAnswer, call: string): readonly unknown[] {
   throw new ShopApiError('unreadable', `${call}: 200, but the answer has no list of orders`);
 }
 
-function errorText({ errors }: ExactJsonObject): string {
-  if (errors === undefined) return '';
+function errorText({ errors, error: ofGrant }: ExactJsonObject): string {
+  if (errors === undefined) return typeof ofGrant === 'string' ? ofGrant : '';
   return typeof errors === 'string' ? errors : JSON.stringify(errors);
 }
 

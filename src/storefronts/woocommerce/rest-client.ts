@@ -4,7 +4,8 @@ import { idOf, isObject, listOf } from '../shop/payload-values.ts';
 import type { ListedOrder, OrderList, OrderPage, ReadOrder, ShopApi, ShopChecks } from '../shop/shop-api.ts';
 import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
-import { type ShopCall, ShopHttp } from '../shop/shop-http.ts';
+import { PageSize, tooMuch } from '../shop/page-size.ts';
+import { type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
 import { authorizationOf } from './authorization.ts';
 import type { OrderField } from './order-fields.ts';
 import type { WooCommerceRest } from './settings.ts';
@@ -19,14 +20,18 @@ const maxRestarts = 5;
 
 export class WooCommerceApi implements ShopApi {
   readonly #http: ShopHttp;
-  readonly #rest: WooCommerceRest;
+  readonly #pages: PageSize;
+  readonly #clock: ApiContext['clock'];
   readonly checks: ShopChecks = this;
 
   constructor(rest: WooCommerceRest, context: ApiContext) {
     const secrets = () => [rest.consumerKey, rest.consumerSecret];
     const authorization = authorizationOf(rest, context.clock);
-    this.#http = new ShopHttp({ rest, ca: rest.ca, authorization, secrets, ...context, errorText, saysAbsent });
-    this.#rest = rest;
+    const texts = { platform: 'WooCommerce', errorText, saysAbsent, problemIn };
+    // WordPress ignores parameters that it does not know.
+    this.#http = new ShopHttp({ rest, ca: rest.ca, authorization, secrets, ...context, ...texts, freshKey: '_' });
+    this.#pages = new PageSize(rest.pageSize);
+    this.#clock = context.clock;
   }
 
   get clockAheadMs(): number | null {
@@ -34,7 +39,21 @@ export class WooCommerceApi implements ShopApi {
   }
 
   changedSince(sinceMs: number): OrderList {
-    return listOrders((query, signal) => this.#get(ordersPath, query, signal), this.#rest.pageSize, sinceMs);
+    return listOrders(async (query, signal) => {
+      const ask = async (size: number, more = {}) => ({
+        ...(await this.#get(ordersPath, { ...query, per_page: String(size), ...more }, signal, true)),
+        size,
+      });
+      const page = await this.#pages.read(ask, () => this.answers(signal));
+      if (!(page instanceof ShopApiError)) return { ...page, failure: null };
+      const light = ask(1, { _fields: 'id,date_modified_gmt,date_modified' });
+      return { ...(await orElse({ items: [{}], total: null, size: 1 }, tooMuch, light)), failure: page };
+    }, sinceMs);
+  }
+
+  async answers(signal: AbortSignal): Promise<unknown> {
+    const tomorrow = queryFor(this.#clock.wallMs() + 86_400_000, 0);
+    return await this.#get(ordersPath, { ...tomorrow, per_page: '1', _fields: 'id' }, signal);
   }
 
   async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
@@ -66,7 +85,7 @@ export class WooCommerceApi implements ShopApi {
     const query = { sku: skus.join(','), _fields: 'sku,type', per_page: '100' };
     // A key that may not read products: nothing is proven.
     const asked = this.#get(`${basePath}/products`, query, signal);
-    const { items } = await orElse<ItemPage>({ items: [], total: null }, ['unauthorized', 'refused'], asked);
+    const { items } = await orElse<ItemPage>({ items: [], total: null }, notAllowed, asked);
     const products = items.filter(isObject);
     return products.flatMap(({ sku, type }) => (String(type).endsWith('variation') ? [String(sku)] : []));
   }
@@ -85,7 +104,7 @@ export class WooCommerceApi implements ShopApi {
   async switchOn(id: string, signal: AbortSignal): Promise<boolean> {
     const body = JSON.stringify({ status: 'active' });
     const call = this.#call('PUT', `${basePath}/webhooks/${id}`, { body, signal });
-    const value = await orElse(null, ['unauthorized', 'refused'], call);
+    const value = await orElse(null, notAllowed, call);
     return isObject(value) && value['status'] === 'active';
   }
 
@@ -98,7 +117,7 @@ export class WooCommerceApi implements ShopApi {
   async mailsNotes(signal: AbortSignal): Promise<boolean> {
     const call = this.#call('GET', `${basePath}/settings/email_customer_note/enabled`, { signal });
     // A key that may not read settings, or a shop without them: nothing is proven.
-    const value = await orElse(null, ['unauthorized', 'refused'], call);
+    const value = await orElse(null, notAllowed, call);
     return !(isObject(value) && value['value'] === 'no');
   }
 
@@ -136,9 +155,14 @@ export class WooCommerceApi implements ShopApi {
     await this.#http.close();
   }
 
-  async #get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ItemPage> {
+  async #get(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    isLarge = false,
+  ): Promise<ItemPage> {
     const call = `${path}?${new URLSearchParams(query).toString()}`;
-    const { value, headers } = await this.#http.call({ method: 'GET', path: call, headers: {}, signal });
+    const { value, headers } = await this.#http.call({ method: 'GET', path: call, headers: {}, signal, isLarge });
     const total = headers['x-wp-total'] ?? '';
     return { items: listIn(value, path), total: /^\d{1,12}$/.test(total) ? Number(total) : null };
   }
@@ -148,6 +172,9 @@ export class WooCommerceApi implements ShopApi {
     return (await this.#http.call({ method, path, headers, ...options })).value;
   }
 }
+
+/** A firewall may keep a path from the worker, too. */
+const notAllowed = ['unauthorized', 'refused', 'unreadable'] as const;
 
 /** The answer; `other` when the shop refuses it for one of these reasons. */
 async function orElse<T>(other: T, kinds: readonly ShopApiError['kind'][], answer: Promise<T>): Promise<T> {
@@ -184,7 +211,10 @@ function withNumericIds({ line_items: items, ...order }: OrderChange): string {
 /** `total`: how many items the query has on all pages; null when the shop does not say. */
 type ItemPage = { readonly items: readonly unknown[]; readonly total: number | null };
 
-type GetPage = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<ItemPage>;
+/** `size`: how many were asked for. `failure`: why the shop does not show the only item. */
+type OrdersPage = ItemPage & { readonly size: number; readonly failure: ShopApiError | null };
+
+type GetPage = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<OrdersPage>;
 
 /**
  * Continues by time, not by page number. When an order changes while the list is read, it moves to the end and all later
@@ -192,7 +222,7 @@ type GetPage = (query: Readonly<Record<string, string>>, signal: AbortSignal) =>
  * second the list continues by offset, with the last order of a page as the first of the next. If that order is not the
  * first, the list has changed, and this second is read again.
  */
-function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList {
+function listOrders(get: GetPage, sinceMs: number): OrderList {
   /** The next page has the orders that were changed after this time: "after" excludes the second itself. */
   let afterMs = Math.floor(sinceMs / 1000) * 1000 - 1000;
   let offset = 0;
@@ -216,8 +246,8 @@ function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList 
   };
   const nextPage = async (signal: AbortSignal): Promise<OrderPage> => {
     for (;;) {
-      const { items, total } = await get(queryFor(afterMs, offset, pageSize), signal);
-      const orders = items.map((value) => listedOrder(value, ['date_modified_gmt', 'date_modified']));
+      const { items, total, size, failure } = await get(queryFor(afterMs, offset), signal);
+      const orders = items.map((shown) => listedOrder(shown, ['date_modified_gmt', 'date_modified'], failure));
       checkSince(orders, sinceMs, ': modified_after needs WooCommerce 5.8');
       // A page that is empty again after a restart is the end, whatever total the shop claims.
       const isEnd = orders.length === 0 && restarts > 0;
@@ -228,8 +258,8 @@ function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList 
         continue;
       }
       // Some shops put fewer orders on a page than requested, so the total counts where the shop gives one.
-      const isLast =
-        orders.length === 0 || (total === null ? orders.length < pageSize : offset + orders.length >= total);
+      const isEndByTotal = total === null || offset + orders.length >= total;
+      const isLast = orders.length === 0 || (orders.length < size && isEndByTotal);
       if (!isLast) advance(orders);
       return { orders, isLast };
     }
@@ -237,13 +267,12 @@ function listOrders(get: GetPage, pageSize: number, sinceMs: number): OrderList 
   return { nextPage };
 }
 
-const queryFor = (afterMs: number, offset: number, pageSize: number): Record<string, string> => ({
+const queryFor = (afterMs: number, offset: number): Record<string, string> => ({
   // Without a zone: WordPress converts a time that has one to the shop's own zone, but then compares it with GMT.
   modified_after: new Date(afterMs).toISOString().slice(0, 19),
   dates_are_gmt: 'true',
   orderby: 'modified',
   order: 'asc',
-  per_page: String(pageSize),
   ...(offset === 0 ? {} : { offset: String(offset) }),
 });
 
@@ -252,8 +281,17 @@ function isSorted(orders: readonly ListedOrder[]): boolean {
   return times.every((ms, index) => ms >= (times[index - 1] ?? ms));
 }
 
-function errorText({ code, message }: ExactJsonObject): string {
+function errorText({ code, message }: Readonly<Record<string, unknown>>): string {
   return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : '';
+}
+
+/** An error with the status 200: some proxies and plugins change it. */
+function problemIn(value: unknown): ShopProblem | null {
+  const text = isObject(value) ? errorText(value) : '';
+  const isDenied = /_cannot_|authentication/.test(text);
+  return text === ''
+    ? null
+    : { kind: isDenied ? 'unauthorized' : 'unreadable', text: `200, but ${text}`, waitMs: null };
 }
 
 /** Any other 404 is of the path or of a plugin, and says nothing about the order. */

@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
+import type { ShopHandlers } from '../../../src/intake/http/storefront-routes.ts';
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
@@ -17,6 +18,8 @@ export interface IntakeChanges {
   readonly limits?: Partial<WebhookSettings['limits']>;
   readonly config?: Partial<WebhookSettings>;
   readonly shops?: readonly Shop[];
+  /** In the place of those of `shops`. */
+  readonly handlers?: ShopHandlers;
   readonly clock?: Clock;
   /** Default: none of it is kept. */
   readonly logger?: Logger;
@@ -66,7 +69,7 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
     logger,
     version: '0.0.0',
     onAccepted,
-    shops: storefronts,
+    shops: changes.handlers ?? storefronts,
     config: {
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',

@@ -7,15 +7,35 @@ import { ShopHttp } from '../../../src/storefronts/shop/shop-http.ts';
 
 const clock = new SystemClock();
 const { signal } = new AbortController();
+const deadlineMs = 3_000_000;
+
+/** Waits end at once, and are kept. Deadlines never end. */
+class PassingClock extends SystemClock {
+  readonly waits: number[] = [];
+  #aheadMs = 0;
+
+  override monoMs(): number {
+    return super.monoMs() + this.#aheadMs;
+  }
+
+  override async sleep(ms: number, ended?: AbortSignal): Promise<void> {
+    if (ms === deadlineMs) return await super.sleep(ms, ended);
+    this.waits.push(Math.round(ms / 1000));
+    this.#aheadMs += ms;
+  }
+}
 
 /** The calls to a shop that answers like this. */
-async function callsTo(answer: (response: ServerResponse, url: string) => void): Promise<ShopHttp> {
+async function callsTo(
+  answer: (response: ServerResponse, url: string) => void,
+  ofShop: SystemClock = clock,
+): Promise<ShopHttp> {
   const server = createServer(({ url = '' }, response) => answer(response, url)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port
   const { port } = server.address() as AddressInfo;
   const http = new ShopHttp({
-    clock,
+    clock: ofShop,
     version: '0.0.0',
     rest: {
       url: `http://127.0.0.1:${port}`,
@@ -24,9 +44,10 @@ async function callsTo(answer: (response: ServerResponse, url: string) => void):
       pageSize: 100,
       pagesPerRun: 1,
       bodyBytes: 1_048_576,
-      timeouts: { connectMs: 60_000, totalMs: 60_000 },
+      timeouts: { connectMs: 60_000, totalMs: deadlineMs },
     },
     secrets: () => [],
+    platform: 'WooCommerce',
     errorText: () => '',
   });
   onTestFinished(async () => {
@@ -104,4 +125,42 @@ it('a stop lets a call end that cannot be repeated, and begins no other', async 
   await expect(post('first')).resolves.toMatchObject({ value: {} });
   await expect(post('second')).rejects.toMatchObject({ kind: 'stopped' });
   expect(begun).toEqual(['first']);
+});
+
+it.each([
+  ['announces ten minutes', { 'retry-after': '600' }],
+  ['announces nothing', {}],
+])(
+  'a shop in maintenance that %s is asked again after 10, 20 and 40 seconds, then every minute',
+  async (_, headers) => {
+    const passing = new PassingClock();
+    let calls = 0;
+    let isUpAt = 5;
+    const http = await callsTo((response) => {
+      calls += 1;
+      if (calls < isUpAt) response.writeHead(503, headers).end('<title>Maintenance</title>');
+      else response.end('{}');
+    }, passing);
+    await http.call({ method: 'GET', path: '/orders', headers: {}, signal });
+    expect(passing.waits).toEqual([10, 20, 40, 60]);
+    // It is up: the next maintenance begins with ten seconds again.
+    isUpAt = Number.POSITIVE_INFINITY;
+    passing.waits.length = 0;
+    const failed = http.call({ method: 'GET', path: '/orders', headers: {}, signal });
+    await expect(failed).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 60_000 });
+    expect([passing.waits, calls]).toEqual([[10, 20, 40, 60], 10]);
+  },
+);
+
+it('a shop in maintenance that announces less is asked again after that, and another 429 after what it asks', async () => {
+  const passing = new PassingClock();
+  let calls = 0;
+  const http = await callsTo((response) => {
+    calls += 1;
+    if (calls === 1) response.writeHead(503, { 'retry-after': '3' }).end();
+    else if (calls === 2) response.writeHead(429, { 'retry-after': '59' }).end();
+    else response.end('{}');
+  }, passing);
+  await http.call({ method: 'GET', path: '/orders', headers: {}, signal });
+  expect(passing.waits).toEqual([3, 59]);
 });

@@ -31,16 +31,73 @@ describe('read-back of a shop that fails', () => {
       /401 woocommerce_rest/,
       (_, r) => send(r, 401, { code: 'woocommerce_rest_x', message: 'no' }),
     ],
-    ['forbids', 'unauthorized', /403/, (_, r) => send(r, 403, '<html>')],
-    ['answers 500', 'unavailable', /500$/, (_, r) => send(r, 500, '<html>There has been a critical error</html>')],
+    [
+      'refuses the keys with the status 200',
+      'unauthorized',
+      /200, but woocommerce_rest_cannot_view: no$/,
+      (_, r) => send(r, 200, { code: 'woocommerce_rest_cannot_view', message: 'no', data: { status: 401 } }),
+    ],
+    [
+      'answers 500',
+      'unavailable',
+      /500, not WooCommerce's answer: .*begins with "There has been/,
+      (_, r) => send(r, 500, '<p>There has been a critical error</p>'),
+    ],
     [
       'has no such route',
       'refused',
       /404 rest_no_route/,
       (_, r) => send(r, 404, { code: 'rest_no_route', message: 'No' }),
     ],
+    [
+      'has no such route, with the status 200',
+      'unreadable',
+      /200, but rest_no_route: No$/,
+      (_, r) => send(r, 200, { code: 'rest_no_route', message: 'No' }),
+    ],
+    [
+      'has a firewall before it',
+      'unreadable',
+      /403, not WooCommerce's answer: the page "Just a moment\.\.\." of a firewall/,
+      (_, r) => send(r, 403, '<!DOCTYPE html><html><head><title>Just a moment...</title>', { server: 'cloudflare' }),
+    ],
+    ['refuses with an empty 401', 'unreadable', /401, not .* an empty answer$/, (_, r) => send(r, 401, '')],
+    ['has a challenge before it', 'unreadable', /202, not .* an empty answer$/, (_, r) => send(r, 202, '')],
+    [
+      'answers 204',
+      'unreadable',
+      /204, not .* an empty answer$/,
+      (_, r) => {
+        r.writeHead(204).end();
+        return true;
+      },
+    ],
+    ['answers with nothing', 'unreadable', /200, but not .* an empty answer$/, (_, r) => send(r, 200, '')],
+    [
+      'is behind a gateway that waits no longer',
+      'unavailable',
+      /504, .* the page "504 Gateway Time-out"/,
+      (_, r) => send(r, 504, '<html>\r\n<head><title>504 Gateway Time-out</title></head>'),
+    ],
+    [
+      'shows a notice of PHP before its JSON',
+      'unreadable',
+      /begins with "Notice : Undefined index: x in .*a PHP notice: switch off display_errors$/,
+      (_, r) => send(r, 200, '<br />\n<b>Notice</b>:  Undefined index: x in <b>/a.php</b> on line <b>3</b><br />\n[]'),
+    ],
+    [
+      'answers with a text',
+      'unreadable',
+      /begins with "Error establishing a database connection"$/,
+      (_, r) => send(r, 200, 'Error establishing a database connection'),
+    ],
     ['redirects', 'unreadable', /redirect/, (_, r) => send(r, 301, '', { location: 'https://www.example.com/' })],
-    ['answers with an HTML page', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '<html>Coming soon</html>')],
+    [
+      'answers with a login page',
+      'unreadable',
+      /200, but not .* the page "Log In . Shop" of a firewall, a login/,
+      (_, r) => send(r, 200, '\n<html><title>Log In ‹ Shop</title>'),
+    ],
     ['answers with an object', 'unreadable', /no list/, (_, r) => send(r, 200, { orders: [] })],
     ['cuts its JSON short', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '[{"id":1,"line_items":[')],
     [
@@ -92,14 +149,15 @@ describe('read-back of a shop that fails', () => {
     'ends the run with a logged error when the shop %s, and the next run continues',
     async (_, kind, message, fault) => {
       const stub = await shopWith(25);
-      stub.misbehave = nth(2, fault);
+      let isDown = true;
+      stub.misbehave = (call, response) => isDown && call.number > 1 && fault(call, response);
       const { run, bought, watermark, log, readBack } = await readBackOf('woocommerce', stub, {
         rest: {
           timeouts: {
             connectMs: 60_000,
             // Only the call that gets no answer is given up soon: a busy machine may answer the others late.
             get totalMs() {
-              return message.source.includes('within 300 ms') && stub.calls.length === 1 ? 300 : 60_000;
+              return message.source.includes('within 300 ms') && stub.calls.length > 0 && isDown ? 300 : 60_000;
             },
           },
         },
@@ -111,6 +169,9 @@ describe('read-back of a shop that fails', () => {
       expect(log().filter(({ level }) => level === 50)).toMatchObject([{ kind, failures: 1 }]);
       expect(JSON.stringify([log(), failed])).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
       expect(readBack.health()).toBe(kind === 'unauthorized' ? 'warn' : 'pass');
+      // The page, and the smallest question.
+      expect(stub.calls.length).toBeLessThanOrEqual(3);
+      isDown = false;
       expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
       expect([bought().length, readBack.health()]).toEqual([25, 'pass']);
     },
@@ -176,7 +237,7 @@ describe('read-back of a shop that fails', () => {
     const { run } = await readBackOf('woocommerce', stub, { rest: { url: `https://localhost:${port}` } });
     expect((await run()).error).toMatchObject({
       kind: 'unreachable',
-      message: expect.stringMatching(/self-signed|SELF_SIGNED/),
+      message: expect.stringMatching(/SELF_SIGNED.*`rest\.ca_file`$/),
     });
     expect(asked).toBe(0);
   });
@@ -286,7 +347,7 @@ describe('a worker that reads a shop back', () => {
     let laterMs = 0;
     clock.monoMs = () => mono() + laterMs;
     stub.misbehave = ({ number }) => {
-      if (number === 2) laterMs = 600_000;
+      if (number === 2) stub.clockAheadMs = laterMs = 600_000;
       return false;
     };
     const { run, bought } = await readBackOf('woocommerce', stub, { clock });
@@ -297,15 +358,17 @@ describe('a worker that reads a shop back', () => {
 
   it('advances the watermark over an unsorted list only after it read the list to its end', async () => {
     const stub = await shopWith(25);
+    let isDown = true;
     stub.misbehave = ({ url, number }, response) => {
       // Newest first, whatever was asked for.
       url.searchParams.delete('orderby');
-      return number === 3 ? send(response, 500, '') : false;
+      return isDown && number > 2 ? send(response, 500, '') : false;
     };
     const { run, bought, watermark } = await readBackOf('woocommerce', stub);
     const { error } = await run();
     expect([error?.kind, (await watermark()) ?? 0]).toEqual(['unavailable', expect.any(Number)]);
     expect((await watermark()) ?? 0).toBeLessThan(stub.orders[0]?.modifiedMs ?? 0);
+    isDown = false;
     expect(await run()).toMatchObject({ complete: true, error: null });
     expect([bought().length, await watermark()]).toEqual([25, stub.orders.at(-1)?.modifiedMs]);
   });

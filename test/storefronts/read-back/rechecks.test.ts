@@ -397,7 +397,7 @@ describe('a shop that cannot be read for its waiting orders', () => {
     await readBack.start();
     await run();
     clock.aheadMs = 2 * hour;
-    stub.misbehave = (_, response) => send(response, 503, '');
+    stub.misbehave = (_, response) => send(response, 502, '');
     const claim = () =>
       outbox.store.submission.openAttempt(outbox.claim({ nowMs: clock.wallMs(), rechecks: ruleFor(readBack) }));
     expect(await claim()).toBeNull();

@@ -18,12 +18,24 @@ export interface ShopCallSeen {
   readonly number: number;
 }
 
+interface Sent {
+  readonly encoding?: string;
+  readonly bytes: Uint8Array | string;
+}
+
+/** What becomes of the body of an answer; null: the shop fails. */
+const changes = new WeakMap<ServerResponse, (text: string) => Sent | null>();
+
 /** What both stubs share: a real socket, a list of calls, and faults. */
 export abstract class StubShop {
   readonly calls: ShopCallSeen[] = [];
   readonly orders: StubOrder[] = [];
   /** Set by a test to cause faults. */
   misbehave: Misbehaviour = () => false;
+  /** Whether the shop fails at an answer with this body. */
+  spoil: (call: ShopCallSeen, body: string) => boolean = () => false;
+  /** Set by a test to change the bytes of the answers. */
+  encode: ((text: string) => Sent) | null = null;
   /** How far the clock of the shop is ahead of ours, in ms. */
   clockAheadMs = 0;
   /** Whether its answers have a `Date`. */
@@ -73,6 +85,8 @@ export abstract class StubShop {
     for await (const text of request.setEncoding('utf8')) body += text;
     const url = new URL(request.url ?? '/', this.url);
     const signed = new URL(url);
+    // Real shops ignore it.
+    url.searchParams.delete('_');
     const call = {
       method: request.method ?? '',
       url,
@@ -85,6 +99,7 @@ export abstract class StubShop {
     this.#onCall();
     response.sendDate = false;
     if (this.tellsTime) response.setHeader('date', new Date(Date.now() + this.clockAheadMs).toUTCString());
+    changes.set(response, (text) => (this.spoil(call, text) ? null : (this.encode?.(text) ?? { bytes: text })));
     if (await this.misbehave(call, response)) return;
     this.answer(call, response);
   }
@@ -104,7 +119,12 @@ export function send(
   headers: Record<string, string> = {},
 ): true {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8', ...headers }).end(text);
+  const type = { 'content-type': 'application/json; charset=UTF-8' };
+  const change = changes.get(response);
+  const sent = change === undefined ? { bytes: text } : change(text);
+  if (sent === null) response.writeHead(500).end('<title>Error</title>');
+  else if (sent.encoding === undefined) response.writeHead(status, { ...type, ...headers }).end(sent.bytes);
+  else response.writeHead(status, { ...type, ...headers, 'content-encoding': sent.encoding }).end(sent.bytes);
   return true;
 }
 
@@ -134,6 +154,8 @@ export class StubWooCommerce extends StubShop {
   /** The most orders on a page, whatever was asked for. */
   pageCap = 100;
   showsTotal = true;
+  /** The total that it claims; null: the true one. */
+  claimsTotal: number | null = null;
   /** Orders are kept as posts, not in tables of their own. */
   keepsPosts = false;
   /** By its SKU the type of a product; variations without a SKU are not found by that of their product. */
@@ -201,7 +223,13 @@ export class StubWooCommerce extends StubShop {
       .filter(({ id, body }) => included?.includes(id) !== false && body['status'] !== 'trash')
       .filter(({ modifiedMs }) => secondsOf(modifiedMs + (gmt ? 0 : this.zoneMs)) > after)
       .map((order) => this.shown(order));
-    this.#list(call, response, url.searchParams.get('orderby') === 'modified' ? found : found.toReversed());
+    const items = url.searchParams.get('orderby') === 'modified' ? found : found.toReversed();
+    const fields = url.searchParams.get('_fields');
+    this.#list(
+      call,
+      response,
+      items.map((item) => only(item, fields)),
+    );
   }
 
   shown(order: StubOrder): Record<string, unknown> {
@@ -223,7 +251,10 @@ export class StubWooCommerce extends StubShop {
     }
     const size = Math.min(perPage, this.pageCap);
     const offset = Number(url.searchParams.get('offset') ?? (Number(url.searchParams.get('page') ?? 1) - 1) * size);
-    const headers = { 'x-wp-total': String(items.length), 'x-wp-totalpages': String(Math.ceil(items.length / size)) };
+    const headers = {
+      'x-wp-total': String(this.claimsTotal ?? items.length),
+      'x-wp-totalpages': String(Math.ceil(items.length / size)),
+    };
     send(response, 200, withNumericIds(items.slice(offset, offset + size)), this.showsTotal ? headers : {});
   }
 
@@ -232,6 +263,9 @@ export class StubWooCommerce extends StubShop {
     return secondsOf(Date.parse(hasZone ? text : `${text}Z`) + (hasZone ? this.zoneMs : 0));
   }
 }
+
+const only = (order: Record<string, unknown>, fields: string | null): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(order).filter(([name]) => fields === null || fields.split(',').includes(name)));
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
@@ -321,7 +355,8 @@ export class StubShopify extends StubShop {
       const address = `${this.url}/admin/api/2026-10/orders.json?limit=${limit}&page_info=`;
       headers['link'] = `<${address}before>; rel="previous", <${address}${name}>; rel="next"`;
     }
-    send(response, 200, withNumericIds({ orders: page.map((order) => this.shown(order)) }), headers);
+    const fields = url.searchParams.get('fields');
+    send(response, 200, withNumericIds({ orders: page.map((order) => only(this.shown(order), fields)) }), headers);
   }
 
   shown(order: StubOrder): Record<string, unknown> {

@@ -155,6 +155,7 @@ SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conf
             WHEN j.file_id IS NOT NULL OR j.line_number IS NOT NULL THEN 'line_refused'
             -- About a shop as a whole.
             WHEN j.code = 'webhook_off' THEN 'webhook_off'
+            WHEN j.code = 'signature_refused' THEN 'signature_refused'
             WHEN j.code = 'sold_before_connection' THEN 'sold_before_connection'
             WHEN j.code = 'sold_long_ago' THEN 'sold_long_ago'
             WHEN j.code = 'other_shop' THEN 'other_shop'

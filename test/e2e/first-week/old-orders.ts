@@ -11,7 +11,7 @@ const anonymised = {
 };
 const oldAt = (hours: number) => ({ created_at: zonedHoursAgo(hours), processed_at: zonedHoursAgo(hours) });
 const oneRow = { told: ['shop sold_before_connection'], count: 30 };
-const tooOld = { told: ['shop too_old'], count: 30 };
+const longAgo = { told: ['shop sold_long_ago'], count: 30 };
 const year = 24 * 365;
 
 export const floods: readonly Row[] = [
@@ -27,7 +27,7 @@ export const floods: readonly Row[] = [
     source: 'the same, in a shop that lost its outbox',
     connectedH: year,
     steps: [[...thirty.map((id) => woo({ ...long, ...anonymised, id })), woo()]],
-    ...tooOld,
+    ...longAgo,
   },
   {
     name: 'a bulk action over old orders',
@@ -89,7 +89,12 @@ export const floods: readonly Row[] = [
     connectedH: 24,
     steps: [
       [
-        ...thirty.map((id) => shopify({ ...oldAt(2000), created_at: zonedHoursAgo(0.1), id }, 'orders/create')),
+        ...thirty.map((id) =>
+          shopify(
+            { ...oldAt(2000), fulfillment_status: 'fulfilled', created_at: zonedHoursAgo(0.1), id },
+            'orders/create',
+          ),
+        ),
         shopify(),
       ],
     ],

@@ -138,7 +138,8 @@ export const paidBefore: readonly Row[] = [
     platform: 'shopify',
     connectedH: 24,
     steps: [shopify({ ...created(100), fulfillment_status: 'fulfilled' }, 'orders/fulfilled')],
-    ...heldOne,
+    bought: [],
+    told: ['shop sold_before_connection'],
   },
   {
     name: 'Shopify: a delivery without a topic',

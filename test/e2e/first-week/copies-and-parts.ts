@@ -10,6 +10,8 @@ const otherMeta = (key: string, value: unknown, changes: Changes = {}) =>
   other({ meta_data: [meta(key, value)], ...changes });
 const held = { told: ['728 held'], says: ['727'] };
 const both = { bought: ['727/315 1', '728/320 1'] };
+/** An order of Shopify that an app has made: it has no checkout. */
+const byApp = { source_name: '5550001', checkout_id: null, checkout_token: null, cart_token: null };
 /** As `wc_create_order` of a plugin leaves it: a payment of its own is not in it. */
 const copied = { transaction_id: '', cart_hash: '', created_via: '' };
 
@@ -136,7 +138,7 @@ export const copiesOfOrders: readonly Row[] = [
       shopify({
         id: 728,
         name: '#727-Preorder',
-        source_name: '5550001',
+        ...byApp,
         payment_gateway_names: ['manual'],
         line_items: [shopifyCard({ id: 320 })],
       }),
@@ -149,7 +151,13 @@ export const copiesOfOrders: readonly Row[] = [
     platform: 'shopify',
     steps: [
       shopify(),
-      shopify({ id: 728, name: '#727-Original', tags: 'Original order', line_items: [shopifyCard({ id: 320 })] }),
+      shopify({
+        id: 728,
+        name: '#727-Original',
+        ...byApp,
+        tags: 'Original order',
+        line_items: [shopifyCard({ id: 320 })],
+      }),
     ],
     ...held,
   },
@@ -161,6 +169,7 @@ export const copiesOfOrders: readonly Row[] = [
       shopify(),
       shopify({
         id: 728,
+        ...byApp,
         note_attributes: [{ name: 'Original order', value: '#727' }],
         line_items: [shopifyCard({ id: 320 })],
       }),

@@ -10,7 +10,7 @@ const grace = {
   transaction_id: 'ch_another',
   cart_hash: 'another',
 };
-const told = { told: ['727 unreadable_order'] };
+const told = { told: ['727 id_given_again'] };
 
 export const reused: readonly Row[] = [
   {
@@ -44,7 +44,7 @@ export const reused: readonly Row[] = [
     name: 'the last order was deleted, and its id given again',
     source: 'InnoDB before MySQL 8: the counter is lost at a restart',
     steps: [woo(), { body: { id: 727 }, topic: 'order.deleted' }, woo({ ...later, ...anotherKey, ...grace })],
-    told: ['727 unreadable_order', '727 refunded_in_storefront'],
+    told: ['727 id_given_again', '727 refunded_in_storefront'],
   },
   {
     name: 'the new sale is not paid yet',

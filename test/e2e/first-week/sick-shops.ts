@@ -125,21 +125,21 @@ export const poisonedOrders: readonly Row[] = [
     source: 'woocommerce#14184: an order whose product class is missing',
     ...poisoned([727], 500),
     bought: ['728/316 1', '729/317 1'],
-    told: ['727 unreadable_order'],
+    told: ['shop unreadable_order'],
   },
   {
     name: 'the order in the middle',
     source: 'the same',
     ...poisoned([728], 500),
     bought: ['727/315 1', '729/317 1'],
-    told: ['728 unreadable_order'],
+    told: ['shop unreadable_order'],
   },
   {
     name: 'the last order',
     source: 'the same',
     ...poisoned([729], 502),
     bought: ['727/315 1', '728/316 1'],
-    told: ['729 unreadable_order'],
+    told: ['shop unreadable_order'],
   },
 ];
 

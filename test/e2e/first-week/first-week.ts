@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
+import { openOutbox } from '../../../src/app/open-outbox.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 import { commandLine } from '../../storefronts/read-back/shop-worker.ts';
 import { shopifyApp, StubShopify, type StubShop, StubWooCommerce, woo } from '../../storefronts/read-back/stub-shop.ts';
 import { writeLongAgo } from '../../storefronts/storefront-shops.ts';
@@ -80,29 +82,25 @@ class FirstWeek {
     return week;
   }
 
-  /** Starts the worker once without reading any shop, so that each is connected, and moves that into the past. */
+  /** Creates the outbox as a worker that was connected with the shops earlier has left it, and starts one. */
   async #connect(): Promise<void> {
-    this.#configure(false);
-    const first = this.#installation.start();
-    await first.started();
-    await first.end('SIGTERM');
+    this.#configure();
+    const { config } = loadConfig({ file: this.#installation.configFile, environment: {} });
+    await openOutbox(config, 'if-missing').store.close();
     const database = new SqliteDatabase(this.#installation.databasePath);
-    const connected = database.prepare('UPDATE storefront_connections SET connected_at_ms = ? WHERE source = ?');
+    const connect = database.prepare('INSERT INTO storefront_connections (source, connected_at_ms) VALUES (?, ?)');
     for (const { row, name } of this.#shops) {
-      if (row.connectedH !== 0) connected.run(Date.now() - (row.connectedH ?? 30 * 24) * 3_600_000, name);
+      if (row.connectedH !== 0) connect.run(name, Date.now() - (row.connectedH ?? 30 * 24) * 3_600_000);
     }
     database.close();
-    this.#configure(true);
     this.#worker = this.#installation.start();
     await this.#worker.started();
   }
 
-  #configure(isRead: boolean): void {
+  #configure(): void {
     this.#installation.configure((config) => {
       for (const platform of ['woocommerce', 'shopify'] as const) {
-        config.intake.webhook[platform] = this.#shops
-          .filter((shop) => shop.platform === platform)
-          .map((shop) => sectionOf(shop, isRead));
+        config.intake.webhook[platform] = this.#shops.filter((shop) => shop.platform === platform).map(sectionOf);
       }
     });
   }
@@ -145,7 +143,8 @@ class FirstWeek {
 
   /** Whatever the worker answers: what becomes of the order counts. */
   async #deliver(shop: Shop, { body, topic, headers = {}, path = (usual) => usual }: Delivery): Promise<void> {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const sent: unknown = typeof body === 'function' ? body() : body;
+    const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
     const started = await this.#worker?.started();
     const signature = createHmac('sha256', shop.secret).update(text).digest('base64');
     const own: Record<string, string> =
@@ -227,7 +226,7 @@ function stubOf({ row, stub }: Shop): StubShop {
   return stub;
 }
 
-function sectionOf({ row, platform, name, secret, skuFile, stub }: Shop, isRead: boolean): Record<string, unknown> {
+function sectionOf({ row, platform, name, secret, skuFile, stub }: Shop): Record<string, unknown> {
   const keys =
     platform === 'shopify'
       ? { access_token: shopifyApp.token }
@@ -238,7 +237,7 @@ function sectionOf({ row, platform, name, secret, skuFile, stub }: Shop, isRead:
     sku_map: skuFile,
     ...row.shop,
     // The schedule never comes: the shop is read at the start, and when the table says so.
-    ...(isRead && stub !== null && { rest: { url: stub.url, schedule: '0 0 1 1 *', ...keys } }),
+    ...(stub !== null && { rest: { url: stub.url, schedule: '0 0 1 1 *', ...keys } }),
   };
 }
 

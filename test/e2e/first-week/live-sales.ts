@@ -488,11 +488,10 @@ export const salesNow: readonly Row[] = [
     source: 'the first customer',
     connectedH: 0,
     steps: [
-      woo({
-        date_created_gmt: hoursAgo(1),
-        date_paid_gmt: hoursAgo(-0.05),
-        date_modified_gmt: hoursAgo(-0.05),
-      }),
+      {
+        body: () => wooOrder({ date_paid_gmt: hoursAgo(0), date_modified_gmt: hoursAgo(0) }),
+        topic: 'order.created',
+      },
     ],
   },
   {

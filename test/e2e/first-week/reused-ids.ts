@@ -1,4 +1,4 @@
-import { card, hoursAgo, later, laterStill, meta, type Row, shopify, woo, zonedHoursAgo } from './rows.ts';
+import { card, hoursAgo, later, laterStill, meta, type Row, shopify, woo, wooOrder, zonedHoursAgo } from './rows.ts';
 
 // An id that stands for another sale now, and one that goes through the trash.
 
@@ -122,11 +122,15 @@ export const sameSale: readonly Row[] = [
   },
   {
     name: 'a bought order that is deleted, and restored from the trash',
-    source: 'woocommerce: wp_trash_post fires order.deleted, untrash fires order.restored',
+    source:
+      'woocommerce class-wc-webhook.php: order.deleted when it goes to the trash, order.restored when it comes back',
     steps: [
       woo({ status: 'completed' }),
       { body: { id: 727 }, topic: 'order.deleted' },
-      woo({ date_modified_gmt: hoursAgo(-1 / 60), status: 'completed' }, { topic: 'order.restored' }),
+      {
+        body: () => wooOrder({ status: 'completed', date_modified_gmt: hoursAgo(-1 / 1800) }),
+        topic: 'order.restored',
+      },
     ],
     ...quiet,
   },

@@ -30,6 +30,7 @@ export interface Row {
 }
 
 export interface Delivery {
+  /** A function makes it when it is sent. */
   readonly body: unknown;
   readonly topic: string;
   readonly headers?: Readonly<Record<string, string>>;

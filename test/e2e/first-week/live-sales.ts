@@ -15,7 +15,7 @@ import {
 
 // Test payments, copies of a shop, sales of before.
 
-const quiet = { bought: [], told: [] };
+const ignored = { bought: [], told: [] };
 const before = { bought: [], told: ['shop sold_before_connection'] };
 /** Nothing of it is taken in: a copy has the ids of the shop. */
 const copy = { bought: [], told: ['shop other_shop'] };
@@ -26,67 +26,67 @@ export const testPayments: readonly Row[] = [
     name: 'Payment Plugins for PayPal in its sandbox',
     source: 'pymntpl-paypal-woocommerce, Constants.php: _ppcp_environment',
     steps: [wooMeta(meta('_ppcp_paypal_order_id', '5O190127TN364715T'), meta('_ppcp_environment', 'sandbox'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'PayPal by AngellEYE in its sandbox',
     source: 'paypal-for-woocommerce: _enviorment (sic)',
     steps: [wooMeta(meta('_paymentaction', 'capture'), meta('_enviorment', 'sandbox'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'PayPal Payments in its sandbox',
     source: 'woocommerce/woocommerce-paypal-payments OrderMetaTrait.php',
     steps: [wooMeta(meta('_ppcp_paypal_order_id', '5O190127TN364715T'), meta('_ppcp_paypal_payment_mode', 'sandbox'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Mollie in test mode',
     source: 'mollie/WooCommerce MollieObject.php',
     steps: [wooMeta(meta('_mollie_payment_id', 'tr_7UhSN1zuXS'), meta('_mollie_payment_mode', 'test'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'WooPayments in test mode',
     source: 'Automattic/woocommerce-payments WC_Payments_Order_Service',
     steps: [wooMeta(meta('_wcpay_mode', 'test'), meta('_intent_id', 'pi_3Mt'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Square in its sandbox',
     source: 'woocommerce-square, SkyVerge framework: _wc_square_credit_card_environment',
     steps: [wooMeta(meta('_wc_square_credit_card_environment', 'sandbox'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Authorize.Net in its sandbox',
     source: 'SkyVerge framework: _wc_authorize_net_cim_credit_card_environment',
     steps: [wooMeta(meta('_wc_authorize_net_cim_credit_card_environment', 'test'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Braintree for PayPal in its sandbox',
     source: 'SkyVerge framework: _wc_braintree_paypal_environment',
     steps: [wooMeta(meta('_wc_braintree_paypal_environment', 'sandbox'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Payment Plugins for Stripe in test mode',
     source: 'woo-stripe-payment, class-wc-stripe-constants.php: _wc_stripe_mode',
     steps: [wooMeta(meta('_wc_stripe_mode', 'test'), meta('_payment_intent_id', 'pi_3Mt'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Klarna in its playground',
     source: 'krokedil/klarna-payments-for-woocommerce: _wc_klarna_environment',
     steps: [wooMeta(meta('_wc_klarna_order_id', '0720b05d'), meta('_wc_klarna_environment', 'test'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Mercado Pago without production mode',
     source: 'woocommerce-mercadopago: is_production_mode',
     steps: [wooMeta(meta('_used_gateway', 'WC_WooMercadoPago_Basic_Gateway'), meta('is_production_mode', 'no'))],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'a test payment in a shop that is read',
@@ -95,35 +95,35 @@ export const testPayments: readonly Row[] = [
     steps: [
       { inShop: (stub) => void stub.put(inStub(wooOrder({ meta_data: [meta('_mollie_payment_mode', 'test')] }))) },
     ],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Shopify: a test order',
     source: 'shopify.dev: test',
     platform: 'shopify',
     steps: [shopify({ test: true })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Shopify: the bogus gateway',
     source: 'public recordings of webhooks: "payment_gateway_names":["bogus"]',
     platform: 'shopify',
     steps: [shopify({ payment_gateway_names: ['bogus'] })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Shopify: the bogus gateway beside a gift card',
     source: 'help.shopify.com, bogus gateway',
     platform: 'shopify',
     steps: [shopify({ payment_gateway_names: ['gift_card', 'bogus'] })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'Shopify: a test order by its header',
     source: 'shopify.dev: X-Shopify-Test',
     platform: 'shopify',
     steps: [shopify({}, 'orders/paid', { headers: { 'x-shopify-test': 'true' } })],
-    ...quiet,
+    ...ignored,
   },
 ];
 

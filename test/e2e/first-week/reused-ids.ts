@@ -2,7 +2,7 @@ import { card, hoursAgo, later, laterStill, meta, type Row, shopify, woo, wooOrd
 
 // An id that stands for another sale now, and one that goes through the trash.
 
-const quiet = { told: [] };
+const asBefore = { told: [] };
 const anotherKey = { order_key: 'wc_order_Another9Key' };
 const grace = {
   customer_id: 12,
@@ -67,18 +67,18 @@ export const reused: readonly Row[] = [
 ];
 
 export const sameSale: readonly Row[] = [
-  { name: 'the same again', source: 'every shop', steps: [woo(), woo()], ...quiet },
+  { name: 'the same again', source: 'every shop', steps: [woo(), woo()], ...asBefore },
   {
     name: 'a corrected e-mail address',
     source: 'the owner edits the order',
     steps: [woo(), woo({ ...later, billing: { email: 'ada@example.org' }, customer_id: 3 })],
-    ...quiet,
+    ...asBefore,
   },
   {
     name: 'a corrected date of the order',
     source: 'the owner edits the date',
     steps: [woo(), woo({ ...later, date_created_gmt: hoursAgo(3) })],
-    ...quiet,
+    ...asBefore,
   },
   {
     name: 'personal data that were removed',
@@ -92,15 +92,20 @@ export const sameSale: readonly Row[] = [
         meta_data: [meta('_anonymized', 'yes')],
       }),
     ],
-    ...quiet,
+    ...asBefore,
   },
   {
     name: 'a key that is missing later',
     source: 'a filter drops order_key',
     steps: [woo(), woo({ ...later, order_key: '' })],
-    ...quiet,
+    ...asBefore,
   },
-  { name: 'a key that was missing first', source: 'the same', steps: [woo({ order_key: '' }), woo(later)], ...quiet },
+  {
+    name: 'a key that was missing first',
+    source: 'the same',
+    steps: [woo({ order_key: '' }), woo(later)],
+    ...asBefore,
+  },
   {
     name: 'another way of payment after a failure',
     source: 'woocommerce: order-pay keeps the order',
@@ -108,7 +113,7 @@ export const sameSale: readonly Row[] = [
       woo({ status: 'failed', date_paid_gmt: null }),
       woo({ ...later, payment_method: 'paypal', transaction_id: '5O190127TN364715T' }),
     ],
-    ...quiet,
+    ...asBefore,
   },
   {
     name: 'a bought order that goes through the trash',
@@ -118,7 +123,7 @@ export const sameSale: readonly Row[] = [
       woo({ ...later, status: 'trash' }),
       woo({ ...laterStill, status: 'completed' }),
     ],
-    ...quiet,
+    ...asBefore,
   },
   {
     name: 'a bought order that is deleted, and restored from the trash',
@@ -132,7 +137,7 @@ export const sameSale: readonly Row[] = [
         topic: 'order.restored',
       },
     ],
-    ...quiet,
+    ...asBefore,
   },
   {
     name: 'Shopify: an edited customer',
@@ -142,6 +147,6 @@ export const sameSale: readonly Row[] = [
       shopify(),
       shopify({ updated_at: zonedHoursAgo(0.5), email: 'ada@example.org', customer: { id: 3 } }, 'orders/updated'),
     ],
-    ...quiet,
+    ...asBefore,
   },
 ];

@@ -59,7 +59,7 @@ export const hoursAgo = (hours: number): string => new Date(secondsAgo(hours)).t
 /** The same as Shopify writes it, in the zone of a shop in New York. */
 export const zonedHoursAgo = (hours: number): string => `${hoursAgo(hours + 4)}-04:00`;
 
-/** The same order half an hour later. */
+/** The same order 30 minutes later. */
 export const later = { date_modified_gmt: hoursAgo(0.5) };
 export const laterStill = { date_modified_gmt: hoursAgo(0.2) };
 

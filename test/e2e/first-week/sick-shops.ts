@@ -227,7 +227,7 @@ export const otherAnswers: readonly Row[] = [
     logs: ['Deprecated'],
   },
   {
-    name: 'wrong keys are still told as wrong keys',
+    name: 'wrong keys are still reported as wrong keys',
     source: 'woocommerce_rest_cannot_view with 401',
     ...behind(
       status(401, {

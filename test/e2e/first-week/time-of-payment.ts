@@ -8,7 +8,7 @@ import { hoursAgo, inStub, meta, type Row, shopify, shopifyOrder, woo, zonedHour
 const created = (hours: number) => ({ created_at: zonedHoursAgo(hours), processed_at: zonedHoursAgo(hours) });
 const manual = { payment_gateway_names: ['Bank Deposit'] };
 const heldOne = { bought: [], told: ['727 held'] };
-const quiet = { bought: [], told: [] };
+const ignored = { bought: [], told: [] };
 
 /** Answers the transactions of an order as Shopify does. */
 const transactions =
@@ -205,13 +205,13 @@ export const withoutDate: readonly Row[] = [
     name: 'no date, and a test payment',
     source: 'mollie',
     steps: [woo({ date_paid_gmt: null, meta_data: [meta('_mollie_payment_mode', 'test')] })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'cash on delivery',
     source: 'payment_method cod is processing at once',
     steps: [woo({ date_paid_gmt: null, payment_method: 'cod', transaction_id: '' })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'cash on delivery that is paid',
@@ -230,18 +230,18 @@ export const withoutDate: readonly Row[] = [
     name: 'pending, without a date',
     source: 'every shop',
     steps: [woo({ date_paid_gmt: null, status: 'pending' })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'on hold, without a date',
     source: 'bacs waits',
     steps: [woo({ date_paid_gmt: null, status: 'on-hold', payment_method: 'bacs' })],
-    ...quiet,
+    ...ignored,
   },
   {
     name: 'a paid status without a date, of other goods',
     source: 'a mixed shop',
     steps: [woo({ date_paid_gmt: null, line_items: [] })],
-    ...quiet,
+    ...ignored,
   },
 ];

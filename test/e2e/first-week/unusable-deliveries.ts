@@ -113,7 +113,7 @@ export const unusable: readonly Row[] = [
     told: ['shop unusable_no_order'],
   },
   {
-    name: 'half a body',
+    name: 'a body that is cut',
     source: 'a proxy that cuts requests',
     steps: [raw(JSON.stringify(wooOrder()).slice(0, 400))],
     ...nothingBought,

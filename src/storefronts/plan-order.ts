@@ -45,10 +45,9 @@ export function planOrder(
   skus: SkuMap,
   { ownSkus = null, before = [], ...context }: PlanContext,
 ): StorefrontOrder {
-  const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs, earliestMs = 0 } = context;
   const lines = order.lines.map((line) => {
-    const parentSku = skusOfLines.get(line.parentId) ?? null;
+    const parentSku = containerSku(line, order.lines, skus);
     const lacksSku = isVariation(line.product) && ownSkus?.has(normalSku(line.sku)) === false;
     return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku, before });
   });
@@ -66,6 +65,13 @@ export function planOrder(
     unreadable: order.unreadable.map((line) => planUnreadable(order, line, { shop, skus, before })),
     keptOrder: keptOf(order, lines),
   };
+}
+
+/** The SKU of the nearest bundle around a line that the map has; null: none. Bundles may stand in bundles. */
+function containerSku(line: ShopOrderLine, lines: readonly ShopOrderLine[], skus: SkuMap, depth = 0): string | null {
+  const parent = lines.find(({ lineId }) => lineId === line.parentId);
+  if (parent === undefined || depth > 9) return null;
+  return skus.has(parent.sku) ? parent.sku : containerSku(parent, lines, skus, depth + 1);
 }
 
 const isOfMany = ({ hold }: StorefrontLine): boolean => hold !== null && ofManyCodes.includes(hold.code);
@@ -145,7 +151,7 @@ function planLine(
     const rule = `is a variation without a SKU of its own: ${shownSku} is that of its product; nothing was bought`;
     return hold('variation_without_sku', `${rule}, give the variation a SKU in the shop`);
   }
-  if (parentSku !== null && skus.has(parentSku)) {
+  if (parentSku !== null) {
     const rule = `is a part of the bundle in line ${line.parentId}, whose SKU ${quoted(parentSku)} is in the SKU map, too`;
     return hold('bundled_line', `${rule}; nothing was bought for this line: one of both SKUs must leave the map`);
   }

@@ -40,12 +40,21 @@ describe('a payment that was only tried', () => {
     ['_ppcp_paypal_payment_mode', 'live'],
     ['_wc_klarna_environment', 'eu-live'],
     ['_wc_square_credit_card_environment', 'production'],
-    ['_checkout_ab_test_mode', 'test'],
     ['_wc_stripe_mode', 'latest'],
   ])('is not seen in %s: %s', async (key, value) => {
     const { woo, bought } = await startShops();
     await woo(wooOrder(meta(key, value)));
     expect(bought()).toHaveLength(1);
+  });
+
+  it.each([
+    ['_any_payment_mode', 'sandbox'],
+    ['_stripe_livemode', '0'],
+    ['_paid_in_test_mode', 'yes'],
+  ])('is perhaps one where %s is %s: it is held', async (key, value) => {
+    const { woo, flagged, reasons } = await startShops();
+    await woo(wooOrder(meta(key, value)));
+    expect([flagged(), reasons()[0]]).toEqual([['315 held'], expect.stringContaining(`${key}: ${value}`)]);
   });
 
   it('by the bogus gateway of Shopify buys nothing', async () => {

@@ -39,13 +39,13 @@ export function normalSku(text: string): string {
 
 export const isSameSku = (one: string, other: string): boolean => normalSku(one) === normalSku(other);
 
-/** Equal for SKUs that are easily mistaken for each other. A separator between two digits counts. */
-const nearForm = (normal: string): string =>
-  normal
-    .replaceAll(/(?<!\d)[^\p{L}\p{N}]+|[^\p{L}\p{N}]+(?!\d)/gu, '')
-    .replace(/^0+(?=\d+$)/, '')
-    .replaceAll('o', '0')
-    .replaceAll(/[il]/g, '1');
+const asDigits = (text: string): string => text.replaceAll('o', '0').replaceAll(/[il]/g, '1');
+
+/** One is equal for SKUs that are easily mistaken for each other. A separator between two digits, also written as letters, counts. */
+const nearForms = (normal: string): readonly string[] =>
+  [normal, asDigits(normal)].map((text) =>
+    asDigits(text.replaceAll(/(?<!\d)[^\p{L}\p{N}]+|[^\p{L}\p{N}]+(?!\d)/gu, '').replace(/^0+(?=\d+$)/, '')),
+  );
 
 /** A SKU map. It finds a SKU as it is written, else by its normal form. */
 export class SkuMap extends Map<string, Sku> {
@@ -74,14 +74,15 @@ export class SkuMap extends Map<string, Sku> {
   /** The SKU that is probably meant by one that is not in the map. */
   near(sku: string): string | undefined {
     const normal = normalSku(sku).slice(0, 200);
-    if (this.#near.size === 0) for (const [form, name] of this.#names) this.#near.set(nearForm(form), name);
+    if (this.#near.size === 0)
+      for (const [form, name] of this.#names) for (const near of nearForms(form)) this.#near.set(near, name);
     // Shops copy a product as `A-1`, `A-copy` or `A (Copy)`.
-    const forms = [normal, normal.replace(/[-_(]*cop(?:y|ia|ie)[-_)\d]*$|[-(][12]\)?$/, '')];
+    const forms = [normal, normal.replace(/(?:[-_(]*cop(?:y|ia|ie)[-_)\d]*|[-(][12]\)?)+$/, '')];
     // In short words, such as countries, each letter counts.
     for (const { 0: word, index } of normal.matchAll(/\p{L}{4,}/gu))
       for (let at = index + 1; at < index + word.length; at += 1)
         forms.push(`${normal.slice(0, at - 1)}${normal[at]}${normal[at - 1]}${normal.slice(at + 1)}`);
-    const found = forms.map(nearForm).find((form) => form !== '' && this.#near.has(form));
+    const found = forms.flatMap(nearForms).find((form) => form !== '' && this.#near.has(form));
     return this.#near.get(found ?? '');
   }
 

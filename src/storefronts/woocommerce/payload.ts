@@ -51,9 +51,12 @@ export function readWooCommerceOrder(
   const paidField = ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
   const paidMs = shopTime(document[paidField]);
   const marks = namedTexts(document['meta_data'], 'key');
-  const isTest = marks.some(([name, text]) => testMark.name.test(name) && testMark.text.test(text));
+  const isTest = marks.some(isMarkOf(testMarks));
+  const doubt = marks.find(isMarkOf(perhapsTest));
   const isPaidLater = paidLater.test(textOf(document['payment_method']));
-  const state = wooCommerceState(status, paidMs, shop.paidStatuses, isPaidLater);
+  const shown = wooCommerceState(status, paidMs, shop.paidStatuses, isPaidLater);
+  const state = shown === 'paid' && doubt !== undefined ? 'unknown_status' : shown;
+  const why = paidMs === null ? 'without a date of payment' : `with the field ${doubt?.join(': ')}`;
   if (paidMs === null && !isNoTime(document[paidField]) && state !== 'closed') {
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
@@ -64,7 +67,7 @@ export function readWooCommerceOrder(
     paidMs,
     placedMs: shopTime(document['date_created_gmt']) ?? shopTime(document['date_created']),
     state: isTest ? ('test' as const) : state,
-    status: state === 'unknown_status' && paidMs === null ? `${status} without a date of payment` : status,
+    status: state === 'unknown_status' && (paidMs === null || doubt !== undefined) ? `${status} ${why}` : status,
     isDone: withoutPrefix(status) === 'completed',
     sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
     ...commonFields(document, 'number', document['transaction_id']),
@@ -139,13 +142,28 @@ function wooCommerceState(
 const paidLater = /(?:^|[_-])cod(?:$|[_-])|on[_-]?(?:delivery|pickup|collection)|cash/i;
 
 /**
- * How plugins mark a payment that was only tried: WooPayments, PayPal Payments, Mollie, Payment Plugins for Stripe; Klarna and
- * those of SkyVerge (Square, Braintree, Authorize.Net) have an environment.
+ * How plugins mark a payment that was only tried: WooPayments, PayPal Payments, Mollie, Payment Plugins for Stripe and PayPal;
+ * Klarna and those of SkyVerge (Square, Braintree, Authorize.Net) have an environment, and so has AngellEYE's PayPal; Mercado Pago.
  */
-const testMark = {
-  name: /^_(?:wcpay_mode|ppcp_paypal_payment_mode|mollie_payment_mode|wc_stripe_mode|wc_\w+_environment)$/,
-  text: /(?:^|[-_])(?:test|sandbox|dev)/i,
-};
+const testMarks = [
+  {
+    name: /^_(?:wcpay_mode|ppcp_paypal_payment_mode|mollie_payment_mode|wc_stripe_mode|(?:wc_\w+|ppcp)_environment|enviorment)$/,
+    text: /(?:^|[-_])(?:test|sandbox|dev)/i,
+  },
+  { name: /^is_production_mode$/, text: /^no$/i },
+];
+
+/** How other plugins may mark one: an operator decides. */
+const perhapsTest = [
+  { name: /(?:mode|env|environment)$/, text: /^(?:test|sandbox|staging)$/i },
+  { name: /sandbox|test_?mode|is_?test/, text: /^(?:1|yes|true|on|test)$/i },
+  { name: /live_?mode|production/, text: /^(?:0|no|false|off)$/i },
+];
+
+const isMarkOf =
+  (marks: typeof testMarks) =>
+  ([name, text]: readonly [string, string]): boolean =>
+    marks.some((mark) => mark.name.test(name) && mark.text.test(text));
 
 /** The address of the order within its shop. */
 function selfLink({ _links: links }: Fields): unknown {

@@ -46,6 +46,8 @@ const rareOnes = [
   /^SELECT count\(\*\) FROM requests r/,
   // The timeline of one order: `d` are its deliveries only.
   /own AS \(SELECT/,
+  // The newest lines only.
+  /FROM \(SELECT \* FROM lines ORDER BY id DESC LIMIT 20000\)/,
   // An index with a row for each entry that has units.
   /FROM entries WHERE units IS NOT NULL GROUP BY sealed_by/,
 ];

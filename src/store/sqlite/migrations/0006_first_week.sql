@@ -15,10 +15,10 @@ CREATE TABLE storefront_sites (
 ) STRICT, WITHOUT ROWID;
 
 -- By what orders of one shop are found to be one purchase. `is`: its own id and number; `part_of`: the order of which the shop says
--- that it is a part; `names`: ids and numbers of others in its data; `payment`: the id of its payment.
+-- that it is a part; `names`: ids and numbers of others in its data; `payment`: the id of its payment; `key`: the secret of its sale, as a digest.
 CREATE TABLE storefront_marks (
   source   TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  kind     TEXT NOT NULL CHECK (kind = 'is' OR kind = 'part_of' OR kind = 'names' OR kind = 'payment'),
+  kind     TEXT NOT NULL CHECK (kind = 'is' OR kind = 'part_of' OR kind = 'names' OR kind = 'payment' OR kind = 'key'),
   value    TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 256),
   order_id TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
   PRIMARY KEY (source, value, kind, order_id)

@@ -11,7 +11,7 @@ WITH related AS (
          l.id, l.line_id, l.received_at_ms, l.extra, o.extra AS other_extra, oe.reference
   FROM storefront_marks a
     JOIN storefront_marks b ON b.source = a.source AND b.value = a.value AND b.order_id <> a.order_id AND (a.kind || b.kind) IN
-      ('paymentpayment', 'isnames', 'namesis', 'ispart_of', 'part_ofis')
+      ('paymentpayment', 'keykey', 'isnames', 'namesis', 'ispart_of', 'part_ofis')
     JOIN requests r ON r.source = a.source AND r.order_id = a.order_id
     JOIN lines l ON l.request_id = r.id
     JOIN requests q ON q.source = b.source AND q.order_id = b.order_id

@@ -7,11 +7,9 @@ import { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { SkuFile } from '../storefronts/sku-file.ts';
-import { recheckAfterMs } from '../storefronts/shop/shop-settings.ts';
 import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
-import type { RecheckRule } from '../store/submission/attempt.ts';
-import type { CurrentConfig, CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
+import type { CurrentStorefronts, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /** Counts the lines that were accepted, by source, and wakes what works on them. */
 const countAccepted =
@@ -86,11 +84,4 @@ export function buildReadBack(
   };
   const onFound = (source: string): void => deps.metrics?.events.orderReadBack(source);
   return new ReadBack({ shops, store: store.storefronts, clock, logger, connections, handlerOf, onFound });
-}
-
-/** Which orders of shops are read again before they are bought. `onDelayed`: an entry of the source waits for that. */
-export function recheckRule(current: CurrentConfig, onDelayed: (source: string) => void): RecheckRule {
-  const isReadBack = (source: string): boolean =>
-    current.config.intake.shops.some((shop) => shop.source === source && shop.rest !== null);
-  return { maxAgeMs: (source) => (isReadBack(source) ? recheckAfterMs : null), onDelayed };
 }

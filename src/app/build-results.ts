@@ -44,7 +44,7 @@ export function buildResults(
     ...writtenShops(intake.shops).map((given) => {
       const name = writeBackName(given);
       const shop = () => current.config.intake.shops.find((other) => writeBackName(other) === name) ?? null;
-      return new ShopWriteBack(name, { shop, connections, clock, logger, retryTimeScale });
+      return new ShopWriteBack(name, { shop, store: store.storefronts, connections, clock, logger, retryTimeScale });
     }),
   ];
   const { events } = deps.metrics;

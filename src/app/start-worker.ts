@@ -14,7 +14,7 @@ import { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ApiClock, apiClockCheck } from '../submit/api-clock.ts';
 import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import { type Admin, startAdmin } from './admin.ts';
-import { buildFolderIntake, buildReadBack, buildStorefronts, recheckRule, startWebhook } from './build-intake.ts';
+import { buildFolderIntake, buildReadBack, buildStorefronts, startWebhook } from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
@@ -189,8 +189,8 @@ async function startParts(
   const readBack = buildReadBack(deps, store, storefronts, connections);
   await life.push('read-back', () => readBack.stop());
   const submission = await buildSubmission(deps, store, wholesale, apiClock, current);
-  const rechecks = recheckRule(current, (source) => readBack.notifyRecheck(source));
-  const dispatcher = buildDispatcher(deps, current, submission, { incarnationId, olderCopy, rechecks }, notify);
+  const start = { incarnationId, olderCopy, rechecks: readBack };
+  const dispatcher = buildDispatcher(deps, current, submission, start, notify);
   const folder = buildFolderIntake(deps, store, disk, notify);
   notified.push(results.deliveries, dispatcher);
 

@@ -51,10 +51,22 @@ export function planOrder(
     const lacksSku = isVariation(line.product) && ownSkus?.has(normalSku(line.sku)) === false;
     return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku, before });
   });
-  const { orderId, modifiedMs, state, refundCount, refundUnclear, paidMs, marks, saleKey } = order;
+  const { orderId, modifiedMs, state, refundCount, refundUnclear, paidMs, marks, saleKey, result = null } = order;
   const { source, onRefund } = shop;
   const { earliestMs: _, ...taken } = context;
-  const shared = { source, orderId, modifiedMs, state, refundCount, refundUnclear, onRefund, paidMs, marks, saleKey };
+  const shared = {
+    source,
+    orderId,
+    modifiedMs,
+    state,
+    refundCount,
+    refundUnclear,
+    onRefund,
+    paidMs,
+    marks,
+    saleKey,
+    result,
+  };
   return {
     ...taken,
     ...shared,

@@ -4,6 +4,7 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import type { DueDelivery } from '../store/results/results.ts';
+import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { platformOf } from './platforms.ts';
 import { type ReadOrder, ShopApiError } from './shop/shop-api.ts';
 import { isConnected, type ShopConnections } from './shop-connections.ts';
@@ -15,6 +16,7 @@ import type { ShopOrder } from './shop/shop-order.ts';
 interface ShopWriteBackDeps {
   /** The settings of the shop, read before each delivery: a reload can change them. Null: it was removed. */
   readonly shop: () => Shop | null;
+  readonly store: Pick<Storefronts, 'noteResult'>;
   readonly connections: ShopConnections;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -74,7 +76,7 @@ export class ShopWriteBack {
     if (flags.length === 0 && statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
     const waitMs = this.#otherLinesMs(statement, delivery.deliveredAtMs);
     if (waitMs > 0) return { waitMs, why: 'what was delivered waits for the other lines, at most ten minutes' };
-    const { connections, clock } = this.#deps;
+    const { store, connections, clock } = this.#deps;
     const shop = this.#deps.shop();
     if (shop === null || shop.writeBack === null || !isConnected(shop)) {
       throw new OrderSyncError('NOT_FOUND', `results are not written into the shop ${this.name} any more`);
@@ -84,15 +86,15 @@ export class ShopWriteBack {
     const logger = this.#deps.logger.child({ shop: this.name, source, order_id: orderId });
     const parts = { shop, options: shop.writeBack, api: connection.api, clock, logger, notePosts, keepNotePosts };
     const platform = platformOf(shop);
-    const read = ({ value, refunds }: ReadOrder): ShopOrder => {
-      const reading = platform.readOrder(value, shop, {
-        isTest: false,
-        topic: null,
-        isListed: true,
-        refunds,
-        nowMs: clock.wallMs(),
-      });
-      if (reading.kind === 'order') return reading.order;
+    const read = async ({ value, refunds }: ReadOrder, shown?: string): Promise<ShopOrder> => {
+      const nowMs = clock.wallMs();
+      const context = { isTest: false, topic: null, isListed: true, refunds, nowMs };
+      const reading = platform.readOrder(value, shop, context);
+      if (reading.kind === 'order') {
+        const { result = shown ?? null } = reading.order;
+        if (!(await store.noteResult({ source, orderId, result, nowMs }))) return reading.order;
+        throw new WriteBackError('waits', 'it has a result of another worker: see the row `other_worker` of the shop');
+      }
       const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
       throw new WriteBackError('waits', `the order cannot be read${why}`);
     };

@@ -275,7 +275,7 @@ export class Dispatcher {
       this.#loop.notify();
       rechecks.onDelayed(source);
     };
-    return { rechecks: { ...rechecks, onDelayed } };
+    return { rechecks: { maxAgeMs: (source) => rechecks.maxAgeMs(source), onDelayed } };
   }
 
   #start(step: AttemptClaim['step'], attempt: OpenAttempt, key: CallKey): void {

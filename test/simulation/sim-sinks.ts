@@ -1,5 +1,3 @@
-import type { Logger } from 'pino';
-import type { Clock } from '../../src/core/clock.ts';
 import { callbackSink, callbackSinkName } from '../../src/results/callback-sink.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import { isConnected, ShopConnections } from '../../src/storefronts/shop-connections.ts';
@@ -9,6 +7,7 @@ import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SimEndpoint } from './sim-endpoint.ts';
 import type { SimProcess } from './sim-process.ts';
+import type { SinkDeps } from './sim-worker.ts';
 import { SimReceivers } from './sim-receivers.ts';
 import { troublesEndMs } from './sinks-plan.ts';
 import { SimWrittenShop } from './sim-written-shop.ts';
@@ -64,7 +63,7 @@ export class SimSinks {
   }
 
   /** The worker's own sinks, on the simulated network. */
-  sinksOf(process: SimProcess, { clock, logger }: { readonly clock: Clock; readonly logger: Logger }): readonly Sink[] {
+  sinksOf(process: SimProcess, { clock, logger, store }: SinkDeps): readonly Sink[] {
     const connect = this.#network.openerOf(process);
     const connections = new ShopConnections({ clock, version: '0', connect });
     return [
@@ -77,7 +76,7 @@ export class SimSinks {
         const { retryTimeScale } = plan.troubles;
         // As read-back does, which holds the connection all the time: its pace and its waits last from one result to the next.
         if (isConnected(settings)) connections.connect(settings);
-        const deps = { shop: () => settings, connections, clock, logger, retryTimeScale };
+        const deps = { shop: () => settings, store: store.storefronts, connections, clock, logger, retryTimeScale };
         return new ShopWriteBack(writeBackName(settings), deps);
       }),
     ];

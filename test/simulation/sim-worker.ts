@@ -50,13 +50,19 @@ export const usualSettings: WorkerSettings = {
   lookup: true,
 };
 
+export interface SinkDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: Store;
+}
+
 export interface WorkerWorld {
   readonly settings: WorkerSettings;
   readonly random: SeededRandom;
   readonly logger: Logger;
   openStore(process: SimProcess): Promise<Store>;
   networkOf(process: SimProcess): HttpPort;
-  sinksOf(process: SimProcess, deps: { readonly clock: Clock; readonly logger: Logger }): readonly Sink[];
+  sinksOf(process: SimProcess, deps: SinkDeps): readonly Sink[];
   /** Null: no older copy is played. */
   readonly progress: ProgressPort | null;
   onFailure(process: SimProcess, error: unknown): void;
@@ -121,7 +127,7 @@ export class SimWorker {
       network: this.#world.networkOf(process),
       answerTimes: { monoMs: () => clock.monoMs(), onAnswer: () => undefined },
     });
-    const sinks = this.#world.sinksOf(process, { clock, logger });
+    const sinks = this.#world.sinksOf(process, { clock, logger, store });
     // The jitter of probes changes no order of events: it takes nothing from the numbers of the run.
     const deliveries = new WriteBack({ store, clock, random: () => 0.5, logger, maxIdleDelayMs }, sinks);
     const policy = {

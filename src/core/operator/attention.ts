@@ -49,7 +49,7 @@ const notBought = holding(
 export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
   held: line`release it with ${'release'}, or end it with ${'cancel'}`,
-  held_by_shop: line`it is released when the shop shows its order as paid again; ${'release'} buys it without that`,
+  held_by_shop: line`it is released when its reason ends, mostly when the shop shows its order as paid again; ${'release'} buys it without that`,
   held_as_same_line: line`decide with ${'same'} or ${'another'} whether both lines are one purchase`,
   outcome_unknown: holding(
     'this line, and with another one like it its product',
@@ -123,6 +123,9 @@ export const attentionReasons = {
   signature_refused: holding(
     'nothing: its orders come minutes later, by read-back',
   )`copy the secret of its webhooks into the file of \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
+  other_worker: holding(
+    'every purchase for this shop',
+  )`stop the other worker. If it is an old one that runs no more, end the row with ${'ack'}: what is held is bought then`,
   waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;

@@ -6,6 +6,7 @@ import { actionSubjectOf, findActingRow } from '../read/order-detail.ts';
 import { recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
+import { releaseHeldForOther } from '../submission/shop-holds.ts';
 
 export interface AcknowledgeRequest extends AuditedRequest {
   readonly which: Omit<AttentionFilter, 'canAcknowledge'>;
@@ -27,30 +28,33 @@ const updates = new Map([
   ],
 ]);
 
-export function acknowledge({ database }: Outbox, request: AcknowledgeRequest): Acknowledged {
+export function acknowledge(outbox: Outbox, request: AcknowledgeRequest): Acknowledged {
+  const { database } = outbox;
   const { which } = request;
   const found = readSomeAttention(database, acknowledgedAtOnce, {
     ...which,
     canAcknowledge: which.ids === undefined ? true : undefined,
   });
   const rows = found.filter((row) => row.canAcknowledge);
-  for (const row of rows) endRow(database, row, request);
+  for (const row of rows) endRow(outbox, row, request);
   const ended = new Set(rows.map(({ id }) => id));
   const others = (which.ids ?? []).filter((id) => !ended.has(id));
   return { acknowledged: [...ended], refused: others.map((id) => refusalOf(database, id, found)) };
 }
 
-function endRow(database: Sqlite, row: Attention, request: AcknowledgeRequest): void {
+function endRow(outbox: Outbox, row: Attention, request: AcknowledgeRequest): void {
   const { id, kind, code, source, orderId, lineId, since } = row;
   // The id of a row that is no entry is its kind and its key.
   const colon = id.indexOf(':');
   const [table, key] = row.reference === null ? [id.slice(0, colon), id.slice(colon + 1)] : ['entry', id];
   const update = updates.get(table);
   assert(update !== undefined, `${id} is of a kind that can be acknowledged`);
-  assert(update(database).run({ key, nowMs: request.nowMs }).changes === 1, `${id} is one row`);
+  const { nowMs } = request;
+  assert(update(outbox.database).run({ key, nowMs }).changes === 1, `${id} is one row`);
+  if (code === 'other_worker') releaseHeldForOther(outbox, source ?? '', nowMs);
   const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
   const detail = { id, kind, code, line_id: lineId, since };
-  recordAudit(database, { ...request, action: 'acknowledge', subject, detail });
+  recordAudit(outbox.database, { ...request, action: 'acknowledge', subject, detail });
 }
 
 function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): Refusal {

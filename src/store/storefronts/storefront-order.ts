@@ -38,6 +38,8 @@ export interface StorefrontOrder {
   /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
   readonly lines: readonly StorefrontLine[] | null;
   readonly unreadable: readonly UnreadableLine[];
+  /** The field for results in the order, of whichever worker. Absent: the platform does not show it. */
+  readonly result?: string | null;
   /** The order as JSON, with those of its lines of which the SKU map does not know the SKU; null: it has none. */
   readonly keptOrder?: string | null;
 }

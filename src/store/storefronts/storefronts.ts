@@ -8,6 +8,7 @@ import { findSeenState, type SeenState } from './newest-states.ts';
 import { selectKeptFlags, takeFlagged } from './flagged-skus.ts';
 import { mappedBefore, selectLost, useSkus } from './storefront-skus.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
+import { noteResult } from './other-worker.ts';
 import { notShown, type OrderKey } from './storefront-order.ts';
 import { takeOrder, takeUnreadableOrder } from './take-order.ts';
 import { flagOf } from './why-not-bought.ts';
@@ -101,6 +102,7 @@ export class Storefronts extends OutboxSteps {
   );
   readonly keptFlags = this.step(({ database }, source: string) => selectKeptFlags(database).all(source));
   readonly takeFlagged = this.step(takeFlagged);
+  readonly noteResult = this.step(noteResult);
   readonly flagShop = this.step(flagShop);
   readonly endShopFlag = this.write(endShopFlag);
   /** The newest state of an order that was seen; null: none was. */

@@ -43,6 +43,7 @@ import {
   flagUnreadableState,
   flagWithoutId,
 } from './order-records.ts';
+import { noteResult } from './other-worker.ts';
 import { rememberMarks, selectRelated } from './related-orders.ts';
 import { areUnsent, changeUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
 import type {
@@ -85,6 +86,7 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   const order = { ...least, lines: least.lines?.map((line) => withOrderedSku(database, least, line)) ?? null };
   const isMoved = rememberState(database, order, seen);
   rememberMarks(database, order);
+  noteResult(outbox, order);
   const taking: Taking = { outbox, database, order, taken: { ...nothing } };
   if (seen === null) countUnmappedSkus(database, order);
   flagUnreadable(taking);

@@ -48,7 +48,10 @@ export interface AttemptClaim {
 
 /** Which orders of shops are read again before a line of them is sent. Called within the claim. */
 export interface RecheckRule {
-  /** How old the known state of an order of this source may be, in ms; null: it is not read again. */
+  /**
+   * How old the known state of an order of this source may be, in ms; null: it is not read again. -Infinity: nothing of the
+   * source is sent yet.
+   */
   readonly maxAgeMs: (source: string) => number | null;
   /** An entry of this source waits until its order was read again. */
   readonly onDelayed: (source: string) => void;

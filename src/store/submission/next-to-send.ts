@@ -30,7 +30,7 @@ const allSound: NonNullable<AttemptClaim['products']> = {
   lastPurchase: () => 1,
 };
 
-/** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
+/** So many entries are held, or wait for their order to be read again, in one claim, which keeps it short; the next continues. */
 const mostDelayed = 25;
 
 // The last cost of a unit of each product, to choose the cheapest order as a trial. Never used to pay anything.
@@ -91,7 +91,7 @@ export function findNextToSend(search: Search): EntryRow | null {
   const { database } = search.outbox;
   const again = nextToSendAgain(search);
   if (again !== null) return again;
-  for (let delayed = 0; delayed < mostDelayed; ) {
+  for (let delayed = 0; delayed < mostDelayed; delayed += 1) {
     const next = nextNew(search);
     if (next === null) return null;
     // What is held or delayed leaves the queue: those behind it do not wait for the next claim.
@@ -103,7 +103,6 @@ export function findNextToSend(search: Search): EntryRow | null {
     }
     // The known state of a shop's order may be too old to buy by: then it waits until the order was read again.
     if (claim.rechecks === undefined || !delayForRecheck(database, next, claim.rechecks, claim.nowMs)) return next;
-    delayed += 1;
   }
   return null;
 }
@@ -159,6 +158,7 @@ function nextNew({ outbox: { database }, due, claim, paused }: Search): EntryRow
     latestMs: claim.latestMs ?? nowMs,
     mayClaim: (lane) => {
       const { product, family } = lane;
+      if (claim.rechecks?.maxAgeMs(lane.source) === -Infinity) return false;
       if (isLanePaused(lane, pausesWithout(paused, early(lane)))) return false;
       if (!mayStart(exposure, product, products, maxUnknownOutcomes)) return false;
       // A cancel delivers nothing, so it does not wait for the first delivered order.

@@ -14,18 +14,27 @@ import { holdEntry, releaseEntry } from './entry-changes.ts';
 export const whyVanished =
   'it vanished from the order, and a person said that the line in its place is another purchase: it is bought when the storefront shows it again';
 
+/** Held at the claim alone, so no state of the order ends it. */
+const whyOther = {
+  line: 'another worker wrote into this order that it ordered this line: release it if that was not bought, else cancel it',
+  shop: 'another worker wrote results into other orders of this shop: it is bought when the row `other_worker` of the shop is acknowledged',
+} as const;
+
 /** The states of entries that are to be sent, now or later, and whose outcome is known. */
 const unsent: ReadonlySet<EntryState> = new Set(['pending', 'waiting']);
 
-const findHold = statementOf<[number], { why: string | null; isLifted: number }>(
-  'SELECT shop_hold AS why, shop_hold_lifted AS isLifted FROM lines WHERE id = ?',
+const findHold = statementOf<[number], { why: string | null; isLifted: number; other: keyof typeof whyOther | null }>(
+  `SELECT shop_hold AS why, shop_hold_lifted AS isLifted,
+     (SELECT other_worker FROM other_worker_lines WHERE line_id = lines.id) AS other FROM lines WHERE id = ?`,
+);
+const selectHeldForOther = statementOf<[string], EntryRow>(
+  `SELECT e.* FROM entries e CROSS JOIN other_worker_lines o ON o.line_id = e.line_id
+   WHERE e.state IN ('needs_review', 'held') AND e.held_by = 'shop' AND o.shop_hold IS NULL AND o.source = ?`,
 );
 const setHold = statementOf<{ lineId: number; why: string | null }, never>(
   'UPDATE lines SET shop_hold = :why, shop_hold_lifted = 0 WHERE id = :lineId',
 );
-const setLifted = statementOf<[number], never>(
-  'UPDATE lines SET shop_hold_lifted = 1 WHERE id = ? AND shop_hold IS NOT NULL',
-);
+const setLifted = statementOf<[number], never>('UPDATE lines SET shop_hold_lifted = 1 WHERE id = ?');
 // The newest state of the order has neither the line nor another one in its place.
 const findVanished = columnOf<[number], number>(
   `SELECT o.id FROM lines n JOIN lines o ON o.id = n.same_as JOIN requests r ON r.id = o.request_id
@@ -41,7 +50,13 @@ const setOwnPurchase = statementOf<[number], never>(
 /** Why the line of an entry must not be bought now; null: it may. */
 export function whyHeldByShop(database: Sqlite, row: Pick<EntryRow, 'line_id'>): string | null {
   const hold = findHold(database).get(row.line_id);
-  return hold === undefined || hold.isLifted === 1 ? null : hold.why;
+  if (hold === undefined || hold.isLifted === 1) return null;
+  return hold.why ?? (hold.other === null ? null : whyOther[hold.other]);
+}
+
+/** An operator has acknowledged the other worker of a shop. The next claim holds again what that one ordered. */
+export function releaseHeldForOther(outbox: Outbox, source: string, nowMs: number): void {
+  for (const row of selectHeldForOther(outbox.database).all(source)) releaseEntry(outbox, row, nowMs);
 }
 
 /** A person releases an entry that the shop's state holds: until that state changes, it does not count for the line. */

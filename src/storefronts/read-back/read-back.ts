@@ -92,9 +92,13 @@ export class ReadBack {
     this.#loopOf(shop)?.loop.notify();
   }
 
-  /** An order of the shop with this source waits to be read again before it is bought. */
-  notifyRecheck(source: string): void {
-    this.#loops.find(({ shop }) => shop.source === source)?.rechecks.loop.notify();
+  /** @see RecheckRule */
+  maxAgeMs(source: string): number | null {
+    return this.#loopOfSource(source)?.rechecks.maxAgeMs ?? null;
+  }
+
+  onDelayed(source: string): void {
+    this.#loopOfSource(source)?.rechecks.loop.notify();
   }
 
   health(): 'pass' | 'warn' {
@@ -128,6 +132,10 @@ export class ReadBack {
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([...this.#loops.map((loop) => loop.stop()), ...this.#ending]);
+  }
+
+  #loopOfSource(source: string): ShopLoop | undefined {
+    return this.#loops.find(({ shop }) => shop.source === source);
   }
 
   #loopOf(name: ShopName): ShopLoop | undefined {

@@ -3,6 +3,7 @@ import { messageOf } from '../../core/message-text.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck } from '../../store/submission/rechecks.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
+import { recheckAfterMs } from '../shop/shop-settings.ts';
 import type { StorefrontAnswer } from '../storefront-intake.ts';
 import type { ShopReaderDeps } from './shop-reader.ts';
 import type { Watermark } from './watermark.ts';
@@ -18,6 +19,8 @@ const maxBackOffMs = 300_000;
 const maxAskedMs = 3_600_000;
 /** An order that could not be read is read again after the time that it has waited so far, within these limits. */
 const orderWaitMs = { least: 30_000, most: 300_000 };
+/** With so many failures it is the list that fails. */
+const mostLooks = 4;
 /** A loop that nothing wakes looks again after this time. */
 const maxIdleMs = 60_000;
 
@@ -33,6 +36,9 @@ const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'interna
 export class ShopRechecks {
   readonly loop: Loop;
   readonly #deps: ShopRechecksDeps;
+  /** See `RecheckRule`. Nothing is bought before the first look at the shop since the start; while that fails, every order waits. */
+  maxAgeMs = -Infinity;
+  #looks = 0;
   #failures = 0;
   #isRefused = false;
   #notBeforeMono = Number.NEGATIVE_INFINITY;
@@ -54,6 +60,7 @@ export class ShopRechecks {
       // Also while the shop backs off: orders that no line waits for any more leave the attention list.
       const due = await store.dueRechecks({ source, nowMs: clock.wallMs(), limit: atOnce });
       if (this.#backOffLeftMs() > 0) return Math.min(maxIdleMs, this.#backOffLeftMs());
+      if (this.maxAgeMs < 0) await this.#look(signal);
       for (const order of due) {
         await this.#readOne(order, signal);
         if (signal.aborted) return 0;
@@ -69,6 +76,21 @@ export class ShopRechecks {
     }
   }
 
+  /** Looks for another worker: in the results of the newest orders. */
+  async #look(signal: AbortSignal): Promise<void> {
+    const { api, store, shop, clock, logger } = this.#deps;
+    try {
+      // Fewer after each failure: one of them may break the list.
+      const count = 100 >> (2 * this.#looks++);
+      for (const one of (await api.newestResults?.(Math.max(1, count), signal)) ?? [])
+        await store.noteResult({ ...one, source: shop.source, nowMs: clock.wallMs() });
+      this.maxAgeMs = recheckAfterMs;
+    } catch (error) {
+      this.maxAgeMs = -1;
+      logger.warn({ message: messageOf(error) }, 'the newest orders could not be read in search of another worker');
+    }
+  }
+
   #backOffLeftMs(): number {
     return this.#notBeforeMono - this.#deps.clock.monoMs();
   }
@@ -81,6 +103,8 @@ export class ShopRechecks {
       watermark.checkClock(api.clockAheadMs);
       const taken = await handler().takeNow(orderId, read, { api, signal });
       this.#succeeded();
+      // The shop answers, and its list does not.
+      if (this.#looks >= mostLooks) this.maxAgeMs = recheckAfterMs;
       const problem = problemOf(taken);
       if (problem !== null) await this.#postpone(order, problem);
     } catch (error) {

@@ -28,8 +28,8 @@ export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> 
   readonly shop: Shop;
   readonly options: NonNullable<Shop['writeBack']>;
   readonly api: Api;
-  /** @throws WriteBackError when the order cannot be read */
-  readonly read: (found: ReadOrder) => ShopOrder;
+  /** @throws WriteBackError when the order cannot be read, or while nobody has decided about another worker's result in it */
+  readonly read: (found: ReadOrder, result?: string) => Promise<ShopOrder>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -105,7 +105,7 @@ export async function readOrder(
   { api, signal, read }: Pick<WriteBackParts<ShopSettings, ShopApi>, 'api' | 'signal' | 'read'>,
 ): Promise<ReadOrder & { readonly order: ShopOrder }> {
   const found = await api.order(orderId, signal, { isBehind: true });
-  if (found !== null) return { ...found, order: read(found) };
+  if (found !== null) return { ...found, order: await read(found) };
   const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
   throw new WriteBackError('gone_in_shop', `${problem}: see \`orders show\``);
 }

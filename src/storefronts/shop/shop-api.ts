@@ -1,5 +1,6 @@
 import { type DeliveryFailure, rateLimited } from '../../core/result/delivery-error.ts';
 import { idOf, isObject, shopTime } from './payload-values.ts';
+import type { ShopOrder } from './shop-order.ts';
 
 /** The REST API of one shop, as far as reading it back needs it. Its calls throw ShopApiError. */
 export interface ShopApi {
@@ -11,6 +12,8 @@ export interface ShopApi {
   answers(signal: AbortSignal): Promise<unknown>;
   /** One order as it is now, with its refunds; null: the shop surely has it no more. */
   order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
+  /** The results in the orders that were changed last. Absent: the platform does not show them. */
+  newestResults?(count: number, signal: AbortSignal): Promise<readonly Pick<ShopOrder, 'orderId' | 'result'>[]>;
   /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */
   ownSkus?(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** When the payments of an order reached its total, in ms; null: they do not say. Absent: the order itself says it. */

@@ -10,7 +10,7 @@ export type ShopOrderState = StorefrontOrder['state'];
 export interface ShopOrder
   extends Pick<
     StorefrontOrder,
-    'orderId' | 'modifiedMs' | 'status' | 'refundCount' | 'refundUnclear' | 'marks' | 'saleKey'
+    'orderId' | 'modifiedMs' | 'status' | 'refundCount' | 'refundUnclear' | 'marks' | 'saleKey' | 'result'
   > {
   /** For people, for example `#1001`. */
   readonly number: string | null;

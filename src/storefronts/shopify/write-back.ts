@@ -33,8 +33,9 @@ const answerSchema = z.record(z.string(), payloadSchema);
  */
 export async function writeBackToShopify(statement: OrderStatement, parts: Parts): Promise<readonly string[]> {
   const { api, options, signal } = parts;
-  const { order } = await readOrder(statement.orderId, parts);
+  const { order, ...found } = await readOrder(statement.orderId, parts);
   const now = await readShopifyOrderNow(api, order, signal);
+  await parts.read(found, now.metafields.get('result'));
   const { writes, withheld } = planWrites(statement, options, now);
   for (const write of writes) await make(write, statement.orderId, parts);
   if (withheld !== null) throw withheld;

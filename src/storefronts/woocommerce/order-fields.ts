@@ -80,6 +80,9 @@ function valuesOf(entries: unknown): FieldValues {
   return values;
 }
 
+export const resultIn = (order: Fields): string | null =>
+  valuesOf(order['meta_data']).get(fieldKeys.result)?.[0] ?? null;
+
 export function missingFields(wanted: readonly OrderField[], now: FieldValues): readonly OrderField[] {
   return wanted.filter(({ key, value }) => {
     const [first, ...others] = now.get(key) ?? [];

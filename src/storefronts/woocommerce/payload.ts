@@ -21,6 +21,7 @@ import {
   readLines,
   unreadableOrder,
 } from '../shop/read-order.ts';
+import { resultIn } from './order-fields.ts';
 import type { WooCommerceShop } from './settings.ts';
 
 /**
@@ -72,6 +73,7 @@ export function readWooCommerceOrder(
     sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
     ...commonFields(document, 'number', document['transaction_id']),
     saleKey: saleKeyOf(document),
+    result: resultIn(document),
     // A refund does not lower the quantities of the order, and only the refund names its lines.
     refundUnclear: state !== 'closed' && refunded === null,
     ...readLines(document['line_items'], state === 'closed', (item, lineId) =>

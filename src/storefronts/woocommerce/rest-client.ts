@@ -7,7 +7,7 @@ import type { ApiContext } from '../shop/platform.ts';
 import { PageSize, tooMuch } from '../shop/page-size.ts';
 import { type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
 import { authorizationOf } from './authorization.ts';
-import type { OrderField } from './order-fields.ts';
+import { type OrderField, resultIn } from './order-fields.ts';
 import type { WooCommerceRest } from './settings.ts';
 
 const basePath = '/wp-json/wc/v3';
@@ -54,6 +54,12 @@ export class WooCommerceApi implements ShopApi {
   async answers(signal: AbortSignal): Promise<unknown> {
     const tomorrow = queryFor(this.#clock.wallMs() + 86_400_000, 0);
     return await this.#get(ordersPath, { ...tomorrow, per_page: '1', _fields: 'id' }, signal);
+  }
+
+  async newestResults(count: number, signal: AbortSignal): ReturnType<NonNullable<ShopApi['newestResults']>> {
+    const query = { orderby: 'modified', order: 'desc', per_page: String(count), _fields: 'id,meta_data' };
+    const { items } = await this.#get(ordersPath, query, signal);
+    return items.filter(isObject).map((order) => ({ orderId: String(order['id']), result: resultIn(order) }));
   }
 
   async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {

@@ -164,6 +164,6 @@ export class OrderWriter {
     const { api, read, signal } = this.#parts;
     const value = await api.updateOrder(this.#statement.orderId, change, signal);
     this.#isShown = true;
-    return orderNow(value, read({ value, refunds: this.#refunds }));
+    return orderNow(value, await read({ value, refunds: this.#refunds }));
   }
 }

@@ -55,9 +55,9 @@ async function waitingShop(platform: PlatformName, options: { rest?: Partial<Res
   };
 }
 
-const ruleFor = (readBack: { notifyRecheck(source: string): void }): RecheckRule => ({
+const ruleFor = (readBack: Pick<RecheckRule, 'onDelayed'>): RecheckRule => ({
   maxAgeMs: (source) => (source === 'main' ? hour : null),
-  onDelayed: (source) => readBack.notifyRecheck(source),
+  onDelayed: (source) => readBack.onDelayed(source),
 });
 
 const referenceIn = ({ outbox }: Awaited<ReturnType<typeof waitingShop>>): string =>
@@ -135,7 +135,7 @@ describe.each(platforms)('an order of %s that has waited longer than its state m
     ]);
     stub.misbehave = () => false;
     clock.aheadMs += 60_000;
-    readBack.notifyRecheck('main');
+    readBack.onDelayed('main');
     await logged(takenIn, 2);
     expect((await claim())?.entry.variant).toBe('steam-usd-20');
     expect(outbox.store.read.showOrder('main', '727')?.entries[0]?.awaitsRecheck).toBeNull();
@@ -231,7 +231,7 @@ describe('an order that the shop has no more when it is read again', () => {
     expect(bought()).toEqual([expect.stringMatching(/pending$/)]);
     shopify.scopes = ['read_orders', 'read_all_orders'];
     clock.aheadMs += 60_000;
-    readBack.notifyRecheck('main');
+    readBack.onDelayed('main');
     await logged(takenIn, 2);
     expect(bought()).toEqual([expect.stringMatching(/cancelled$/)]);
   });

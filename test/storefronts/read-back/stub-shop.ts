@@ -131,7 +131,7 @@ export function send(
 export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' };
 
 /**
- * The orders of a WooCommerce shop, as the REST API v3 documents them: `modified_after`, `dates_are_gmt`, `orderby=modified`,
+ * The orders of a WooCommerce shop, as the REST API v3 documents them: `modified_after`, `dates_are_gmt`, `orderby=modified`, `order`,
  * `include`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order, products by SKU, webhooks. It reads times as
  * WordPress does: a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
  *
@@ -223,7 +223,8 @@ export class StubWooCommerce extends StubShop {
       .filter(({ id, body }) => included?.includes(id) !== false && body['status'] !== 'trash')
       .filter(({ modifiedMs }) => secondsOf(modifiedMs + (gmt ? 0 : this.zoneMs)) > after)
       .map((order) => this.shown(order));
-    const items = url.searchParams.get('orderby') === 'modified' ? found : found.toReversed();
+    const isAscending = url.searchParams.get('orderby') === 'modified' && url.searchParams.get('order') === 'asc';
+    const items = isAscending ? found : found.toReversed();
     const fields = url.searchParams.get('_fields');
     this.#list(
       call,

@@ -50,6 +50,18 @@ describe('a result in an order of Shopify', () => {
     expect(mutations(stub)).toEqual(['SetMetafields', 'Fulfil', 'AddTag']);
   });
 
+  it('is not written over the result of another worker, which flags the shop', async () => {
+    const { stub, written } = await shopWith([item('71', 1)]);
+    const lines = [{ line_id: '71', state: 'fulfilled', references: ['os-aaaaaaaaaaaaaaaaaaaaaaaaaa'] }];
+    stub.shop.metafields.set('7', new Map([['result', JSON.stringify({ sandbox: true, lines })]]));
+    await told(written);
+    expect([mutations(stub), written.store.read.attention(10).map(({ reason }) => reason)]).toEqual([
+      [],
+      expect.arrayContaining(['other_worker']),
+    ]);
+    expect(failures(written)).toContainEqual(expect.stringContaining('another worker'));
+  });
+
   it('is fulfilled once when its lines are delivered one by one', async () => {
     const ids = ['71', '72', '73'];
     const { stub, written } = await shopWith(

@@ -77,6 +77,17 @@ describe('a result in an order of WooCommerce', () => {
     expect(deliveriesOf(written)).toMatchObject([{ sink: 'woocommerce:main', givenUpAt: null, done: true }]);
   });
 
+  it('is neither written nor mailed over the result of another worker, which flags the shop', async () => {
+    const { stub, written, order } = await shopWith([card('71')], { deliverCodes: 'note' });
+    const lines = [{ line_id: '71', state: 'fulfilled', references: ['os-aaaaaaaaaaaaaaaaaaaaaaaaaa'] }];
+    const value = JSON.stringify({ sandbox: true, lines });
+    order.body['meta_data'] = [{ id: 1, key: '_order_sync_result', value }];
+    await told(written);
+    expect([written7(stub), stub.shop.mails]).toEqual([[], []]);
+    expect(written.store.read.attention(10).map(({ reason }) => reason)).toContain('other_worker');
+    expect(deliveriesOf(written)).toMatchObject([{ lastError: expect.stringContaining('another worker') }]);
+  });
+
   it('is not written before something was delivered or needs review', async () => {
     const { stub, written } = await shopWith([card('71')]);
     await written.told();

@@ -178,7 +178,13 @@ export class WrittenShop {
       sleep: (ms, signal) => system.sleep(ms, signal),
     };
     const connections = new ShopConnections({ clock, version: '0.0.0' });
-    const deps = { connections, clock, logger: this.#logger, retryTimeScale: this.retryTimeScale };
+    const deps = {
+      store: store.storefronts,
+      connections,
+      clock,
+      logger: this.#logger,
+      retryTimeScale: this.retryTimeScale,
+    };
     const sink = new ShopWriteBack(writeBackName(this.shop), { ...deps, shop: () => this.shop });
     const delivering = { store, clock: this.#clock, random: Math.random, logger: this.#logger, maxIdleDelayMs: 20 };
     const writeBack = new WriteBack(delivering, [sink]);

@@ -52,3 +52,5 @@ UPDATE deliveries SET gives_units = 1 WHERE done_version < due_version AND done_
 CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_version < due_version AND gives_units = 1;
 -- What the last try failed with, where that decides what is to be done: see `WriteBackError`.
 ALTER TABLE deliveries ADD COLUMN given_up_reason TEXT;
+-- The last result in the shop's order that another worker wrote, as JSON. It is kept when this worker writes its own over it.
+ALTER TABLE storefront_orders ADD COLUMN other_result TEXT;

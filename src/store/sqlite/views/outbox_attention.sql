@@ -161,6 +161,7 @@ SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conf
             WHEN j.code = 'other_shop' THEN 'other_shop'
             WHEN j.code = 'skus_lost' THEN 'skus_lost'
             WHEN j.code LIKE 'unusable_%' THEN 'delivery_unusable'
+            WHEN j.code = 'other_worker' THEN 'other_worker'
             WHEN j.code = 'unknown_sku' THEN 'sku_unknown' ELSE 'changed_in_shop' END AS reason,
        'line:' || j.id, NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code, j.rule,
        strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch'), NULL,

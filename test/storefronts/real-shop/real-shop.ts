@@ -34,6 +34,7 @@ export class RealShop {
   /** The mails to customers by the orders that they name, and how much of the log was read. */
   readonly #mails = new Map<string, readonly string[]>();
   #mailBytes = 0;
+  readonly #plugins = new Set<string>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -82,6 +83,14 @@ export class RealShop {
     const { status, value } = await this.call('POST', '/orders', paid);
     if (status !== 201) throw new Error(`the shop made no order: ${JSON.stringify(value)}`);
     return String(value['id']);
+  }
+
+  /** Paid orders of one piece, quickly. Webhooks that are on leave for each of them. */
+  async manyOrders(count: number, sku: string): Promise<void> {
+    const product = `wc_get_product(${this.products[sku] ?? 0})`;
+    const pay = `$o->set_billing_email('anna@customer.test');$o->set_date_paid(time());$o->set_status('processing');`;
+    const add = `$o=wc_create_order();$o->add_product(${product},1);$o->calculate_totals(false);${pay}$o->save();`;
+    await this.php(`for($n=0;$n<${count};$n++){${add}if($n%50===0)wp_cache_flush();}`);
   }
 
   /** An order that a guest makes at the checkout, to be paid by bank transfer. Returns its id. */
@@ -154,6 +163,21 @@ export class RealShop {
     return text.split('\n').flatMap((line) => /^\S+ (\S+ \S+)/.exec(line)?.[1] ?? []);
   }
 
+  /** What a plugin does at each request, as PHP; null: it is removed. The shop may run an older text of the same name for seconds. */
+  setPlugin(name: string, code: string | null): void {
+    const file = this.#content(`mu-plugins/trial-${name}.php`);
+    if (code === null) rmSync(file, { force: true });
+    else writeFileSync(file, `<?php ${code}`);
+    this.#plugins.add(name);
+  }
+
+  /** What WordPress does while it updates a plugin: it answers every call with a 503 and `Retry-After: 600`. */
+  setMaintenance(isOn: boolean): void {
+    const file = join(this.#folder, 'site/.maintenance');
+    if (isOn) writeFileSync(file, '<?php $upgrading = time();');
+    else rmSync(file, { force: true });
+  }
+
   /** A file of `wp-content` that changes what the shop does. */
   setFlag(name: string, isSet: boolean): void {
     if (isSet) writeFileSync(this.#content(name), '');
@@ -183,6 +207,8 @@ export class RealShop {
 
   async close(): Promise<void> {
     for (const name of ['hook-sync', 'no-loopback']) this.setFlag(name, false);
+    for (const name of this.#plugins) this.setPlugin(name, null);
+    this.setMaintenance(false);
     this.setFault(null);
   }
 

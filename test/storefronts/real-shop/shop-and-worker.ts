@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
@@ -12,8 +13,7 @@ export const folder = process.env['WOO_TRIAL'];
 export const whySkipped = folder === undefined ? ' (skipped: WOO_TRIAL names no folder of one)' : '';
 export const within = { timeout: 45_000, interval: 250 };
 
-const webhookPort = 22_811;
-const secret = 'a-webhook-secret-of-the-shop';
+export const secret = 'a-webhook-secret-of-the-shop';
 const card = (quantity: number) => ({ type: 'gift_card_order', variant: 'steam-usd-20', quantity });
 const skus = {
   'STEAM-20': card(1),
@@ -21,13 +21,60 @@ const skus = {
   'STEAM-V': card(1),
   'STEAM-V-20': card(1),
   'TRIAL-NEW': card(1),
+  'TRIAL-DOWN': card(1),
   'FR-7D': { type: 'esim_order', plan: 'fr-daily-1gb', days: 7 },
   'TOPUP-FR': { type: 'esim_topup', plan: 'fr-1gb-7d' },
 };
 
+/** A port that nobody listens on, of those to which the shop may send webhooks. */
+async function freePort(port = 22_811): Promise<number> {
+  const server = createServer();
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (!isFree) return await freePort(port + 1);
+  await new Promise((resolve) => void server.close(resolve));
+  return port;
+}
+
+/** A row of the attention list. */
+export interface AttentionRow {
+  readonly id: string;
+  readonly reason: string;
+  readonly order_id: string | null;
+  readonly message: string | null;
+}
+
+/** The attention list of a worker. */
+export async function attentionOf(place: Installation): Promise<readonly AttentionRow[]> {
+  const { stdout } = await commandLine(place, 'orders', 'list', '--attention', '--limit', '1000', '--json');
+  return JSON.parse(stdout).attention;
+}
+
+/** A worker's files, with the shop in its config. @param ofShop keys of the shop's section */
+export async function placeFor(shop: RealShop, options: InstallationOptions, ofShop: Shown): Promise<Installation> {
+  const place = await Installation.open({ timeScale: 0.1, webhook: {}, ...options });
+  const map = join(place.folder, 'skus.yaml');
+  writeFileSync(map, JSON.stringify({ skus }));
+  const [consumer_key, consumer_secret] = shop.keys.readWrite;
+  place.configure((config) => {
+    const rest = { url: shop.url, ca_file: shop.caFile, consumer_key, consumer_secret, schedule: '*/5 * * * * *' };
+    const write_back = { deliver_codes: 'note' };
+    config.intake.webhook.woocommerce = [
+      { shop: 'main', secrets: [{ value: secret }], sku_map: map, rest, write_back, ...ofShop },
+    ];
+  });
+  return place;
+}
+
 async function becomes(found: () => unknown, value: unknown): Promise<void> {
   await expect.poll(found, within).toEqual(value);
 }
+
+export const lineOf = (shop: RealShop, sku: string, quantity = 1): Shown => ({
+  product_id: shop.products[sku] ?? 0,
+  quantity,
+});
 
 /** A real shop, and a worker that receives its webhooks, reads it back and writes into its orders. */
 export class ShopAndWorker {
@@ -42,34 +89,37 @@ export class ShopAndWorker {
     this.worker = worker;
   }
 
-  /** @param ofShop keys of the shop's section */
-  static async open(options: InstallationOptions = {}, ofShop: Shown = {}): Promise<ShopAndWorker> {
+  /**
+   * @param ofShop keys of the shop's section
+   * @param prepare what happens in the shop before the first start
+   */
+  static async open(
+    options: InstallationOptions = {},
+    ofShop: Shown = {},
+    prepare: (shop: RealShop) => Promise<void> = () => Promise.resolve(),
+  ): Promise<ShopAndWorker> {
     const shop = new RealShop(folder ?? '');
     shop.setFault(null);
     for (const { id } of (await shop.call('GET', '/webhooks?per_page=100')).list)
       await shop.call('DELETE', `/webhooks/${String(id)}?force=true`);
     await shop.deleteOrders();
-    const webhook = { listen: `127.0.0.1:${webhookPort}` };
-    const place = await Installation.open({ timeScale: 0.1, webhook, ...options });
-    const map = join(place.folder, 'skus.yaml');
-    writeFileSync(map, JSON.stringify({ skus }));
-    const [consumer_key, consumer_secret] = shop.keys.readWrite;
-    place.configure((config) => {
-      const rest = { url: shop.url, ca_file: shop.caFile, consumer_key, consumer_secret, schedule: '*/5 * * * * *' };
-      const write_back = { deliver_codes: 'note' };
-      config.intake.webhook.woocommerce = [
-        { shop: 'main', secrets: [{ value: secret }], sku_map: map, rest, write_back, ...ofShop },
-      ];
-    });
+    await prepare(shop);
+    const port = await freePort();
+    const place = await placeFor(shop, { webhook: { listen: `127.0.0.1:${port}` }, ...options }, ofShop);
     const worker = place.start();
-    await worker.started();
+    // A worker that does not start leaves no files behind.
+    await worker.started().catch(async (error: unknown) => {
+      await place.close();
+      throw error;
+    });
     const both = new ShopAndWorker(shop, place, worker);
     for (const topic of ['order.created', 'order.updated', 'order.deleted']) await both.#addWebhook(topic);
     return both;
   }
 
   async #addWebhook(topic: string): Promise<void> {
-    const delivery_url = `http://127.0.0.1:${webhookPort}/webhooks/woocommerce/main`;
+    const { webhook } = await this.worker.started();
+    const delivery_url = `http://${String(webhook)}/webhooks/woocommerce/main`;
     const made = await this.shop.call('POST', '/webhooks', { name: topic, topic, secret, delivery_url });
     this.webhookIds.push(String(made.value['id']));
   }
@@ -118,7 +168,7 @@ export class ShopAndWorker {
 
   /** A line of an order. */
   line(sku: string, quantity = 1): Shown {
-    return { product_id: this.shop.products[sku] ?? 0, quantity };
+    return lineOf(this.shop, sku, quantity);
   }
 
   async completed(orderId: string): Promise<void> {
@@ -159,6 +209,11 @@ export class ShopAndWorker {
   async afterReadBack(): Promise<void> {
     const { code, stdout } = await commandLine(this.place, 'reconcile');
     if (code !== 0) throw new Error(`the shop was not read back: exit code ${code}: ${stdout}`);
+  }
+
+  /** The rows of the attention list about an order. */
+  async rowsOf(orderId: string): Promise<readonly AttentionRow[]> {
+    return (await attentionOf(this.place)).filter((row) => row.order_id === orderId);
   }
 
   /** What `doctor` says about the shop. */

@@ -66,7 +66,8 @@ describe.skipIf(folder === undefined)(`the way to a real WooCommerce${whySkipped
     expect(await both.doctor()).toMatchObject({ message: expect.stringContaining('read-back') });
     both.shop.setFlag('no-loopback', true);
     try {
-      const delivery_url = 'http://127.0.0.1:22811/webhooks/woocommerce/main';
+      const { webhook } = await both.worker.started();
+      const delivery_url = `http://${String(webhook)}/webhooks/woocommerce/main`;
       const made = await both.shop.call('POST', '/webhooks', { topic: 'order.updated', delivery_url });
       both.webhookIds.splice(0, both.webhookIds.length, String(made.value['id']));
       process.stdout.write(

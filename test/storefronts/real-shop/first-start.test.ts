@@ -118,7 +118,7 @@ describe.skipIf(folder === undefined)(`two workers at a real WooCommerce${whySki
     await readBack(second);
     for (const id of ids) await both.completed(id);
     await readBack(second);
-    expect([boughtBy(second), flags(second)]).toEqual([0, ['other_worker']]);
+    expect([boughtBy(second), flags(second)]).toEqual([0, expect.arrayContaining(['other_worker'])]);
     expect(states(second).every((state) => state === 'held')).toBe(true);
     const rows = (await attentionOf(second)).filter(({ reason }) => reason === 'other_worker');
     expect(rows).toHaveLength(1);
@@ -140,7 +140,7 @@ describe.skipIf(folder === undefined)(`two workers at a real WooCommerce${whySki
     await expect.poll(() => both.shop.notes(waiting, true), within).toHaveLength(1);
     const second = await secondOf(both, { lookback_h: 2 });
     await readBack(second);
-    await expect.poll(() => flags(second), within).toEqual(['other_worker']);
+    await expect.poll(() => flags(second), within).toContain('other_worker');
     expect(boughtBy(second)).toBe(0);
   });
 
@@ -152,7 +152,7 @@ describe.skipIf(folder === undefined)(`two workers at a real WooCommerce${whySki
     const second = await secondOf(both);
     const next = await both.shop.order([both.line('STEAM-20')]);
     await readBack(second);
-    expect([boughtBy(second), flags(second)]).toEqual([0, ['other_worker']]);
+    expect([boughtBy(second), flags(second)]).toEqual([0, expect.arrayContaining(['other_worker'])]);
     await acknowledge(second);
     await readBack(second);
     const after = await both.shop.order([both.line('STEAM-20')]);

@@ -7,7 +7,7 @@ const html = { 'content-type': 'text/html; charset=UTF-8' };
 
 describe.skipIf(folder === undefined)(
   `answers of a real WooCommerce behind other programs${whySkipped}`,
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   () => {
     let both: ShopAndWorker;
     beforeAll(async () => void (both = await ShopAndWorker.open()));
@@ -146,7 +146,7 @@ describe.skipIf(folder === undefined)(
 
 describe.skipIf(folder === undefined)(
   `a real WordPress that is being updated${whySkipped}`,
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   () => {
     // W4: with the delays of production.
     it('delays an order less than a minute although it asks for ten', async () => {

@@ -18,7 +18,7 @@ async function soldBefore(shop: RealShop): Promise<Readonly<Record<string, strin
 
 describe.skipIf(folder === undefined)(
   `the first start at a real WooCommerce${whySkipped}`,
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   () => {
     const open = async (ofShop: Shown, prepare: (shop: RealShop) => Promise<void>): Promise<ShopAndWorker> => {
       const both = await ShopAndWorker.open({}, ofShop, prepare);
@@ -72,7 +72,7 @@ describe.skipIf(folder === undefined)(
   },
 );
 
-describe.skipIf(folder === undefined)(`two workers at a real WooCommerce${whySkipped}`, { timeout: 300_000 }, () => {
+describe.skipIf(folder === undefined)(`two workers at a real WooCommerce${whySkipped}`, { timeout: 600_000 }, () => {
   const flags = (place: Installation): readonly string[] =>
     place.query<{ code: string }>('SELECT code FROM rejections WHERE order_id IS NULL').map(({ code }) => code);
   const states = (place: Installation): readonly string[] =>

@@ -11,7 +11,7 @@ import { RealShop, type Shown } from './real-shop.ts';
 
 export const folder = process.env['WOO_TRIAL'];
 export const whySkipped = folder === undefined ? ' (skipped: WOO_TRIAL names no folder of one)' : '';
-export const within = { timeout: 45_000, interval: 250 };
+export const within = { timeout: 90_000, interval: 250 };
 
 export const secret = 'a-webhook-secret-of-the-shop';
 const card = (quantity: number) => ({ type: 'gift_card_order', variant: 'steam-usd-20', quantity });

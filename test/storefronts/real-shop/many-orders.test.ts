@@ -89,10 +89,10 @@ describe.skipIf(folder === undefined)(`new orders beside old results${whySkipped
     const flagged = () => both.place.query<{ n: number }>('SELECT count(*) AS n FROM rejections')[0]?.n;
     await expect.poll(flagged, patient).toBe(oldResults);
     await both.setWebhooks('active');
-    await both.restart('SIGTERM', (config) => {
-      const { webhook } = config['intake'] as { webhook: { woocommerce: [Record<string, unknown>] } };
-      webhook.woocommerce[0]['write_back'] = { deliver_codes: 'note' };
+    both.place.configure((config) => {
+      config.intake.webhook.woocommerce[0].write_back = { deliver_codes: 'note' };
     });
+    await both.restart();
     const why = ['--reason', 'write-back was configured'];
     const { code } = await commandLine(both.place, 'results', 'rewrite', '--sink', 'woocommerce:main', ...why);
     expect(code).toBe(0);

@@ -127,7 +127,9 @@ export class SimWrittenShop implements Receiver {
       return fault.kind === 'refuse' && call.path.endsWith('/graphql.json') ? asGraphql(fault.reply, call) : fault;
     }
     if (!troubles.refusedOrders.has(orderId)) return fault;
-    return { kind: 'refuse', reply: { status: 400, body: { code: 'rest_invalid_param', message: 'Not this one.' } } };
+    const message = 'Not this one.';
+    const body = this.kind === 'shopify' ? { errors: message } : { code: 'rest_invalid_param', message };
+    return { kind: 'refuse', reply: { status: 400, body } };
   }
 
   process(call: OutgoingRequest): Reply {

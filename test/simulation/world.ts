@@ -41,6 +41,12 @@ const newDiskMs = 120_000;
 const externalCalls = new Set([
   'intake.acceptBatch',
   'intake.cancelUnsent',
+  'storefronts.connectedAt',
+  'storefronts.flagShop',
+  'storefronts.mappedBefore',
+  'storefronts.rememberSite',
+  'storefronts.seenOrder',
+  'storefronts.sitesOf',
   'storefronts.takeOrder',
   'operator.actOnEntry',
   'operator.pauseScope',

@@ -108,7 +108,7 @@ export class ReadBack {
   /** Why the health is `warn`, where that can be said; null: the log says it. */
   details(): Readonly<Record<string, string>> | null {
     const reason = this.#loops.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
-    return reason === null ? null : { reason, next: 'see `doctor` and `orders list --attention`' };
+    return reason === null ? null : { reason, next: "see `doctor`; check the address and the keys of the shop's API" };
   }
 
   /**

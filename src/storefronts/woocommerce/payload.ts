@@ -53,11 +53,11 @@ export function readWooCommerceOrder(
   const paidMs = shopTime(document[paidField]);
   const marks = namedTexts(document['meta_data'], 'key');
   const isTest = marks.some(isMarkOf(testMarks));
-  const doubt = marks.find(isMarkOf(perhapsTest));
+  const perhaps = marks.find(isMarkOf(perhapsTest));
   const isPaidLater = paidLater.test(textOf(document['payment_method']));
   const shown = wooCommerceState(status, paidMs, shop.paidStatuses, isPaidLater);
-  const state = shown === 'paid' && doubt !== undefined ? 'unknown_status' : shown;
-  const why = paidMs === null ? 'without a date of payment' : `with the field ${doubt?.join(': ')}`;
+  const state = shown === 'paid' && perhaps !== undefined ? 'unknown_status' : shown;
+  const why = paidMs === null ? 'without a date of payment' : `with the field ${perhaps?.join(': ')}`;
   if (paidMs === null && !isNoTime(document[paidField]) && state !== 'closed') {
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
@@ -68,7 +68,7 @@ export function readWooCommerceOrder(
     paidMs,
     placedMs: shopTime(document['date_created_gmt']) ?? shopTime(document['date_created']),
     state: isTest ? ('test' as const) : state,
-    status: state === 'unknown_status' && (paidMs === null || doubt !== undefined) ? `${status} ${why}` : status,
+    status: state === 'unknown_status' && (paidMs === null || perhaps !== undefined) ? `${status} ${why}` : status,
     isDone: withoutPrefix(status) === 'completed',
     sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
     ...commonFields(document, 'number', document['transaction_id']),

@@ -94,7 +94,11 @@ export class OrderWriter {
   async #writeFields(write: FieldsWrite, before: OrderNow): Promise<OrderNow> {
     const isUnknown = (marker: string): boolean => this.#posts.stateOf(marker) === null;
     // Before the call: else a run after a lost answer would take it for the announcement of another outbox.
-    for (const note of write.announced) if (note.markers.some(isUnknown)) await this.#posts.set(note, 'announced');
+    for (const note of write.announced) {
+      // The post of others may have begun.
+      const markers = note.markers.filter(isUnknown);
+      if (markers.length > 0) await this.#posts.set({ ...note, markers }, 'announced');
+    }
     const lines = write.lines.map(({ lineId, fields }) => ({ id: lineId, meta_data: fields }));
     const after = await this.#update({ meta_data: write.fields, ...(lines.length === 0 ? {} : { line_items: lines }) });
     this.#written.push(...write.fields.map(({ key }) => key), ...lines.map(({ id }) => `line ${id}`));

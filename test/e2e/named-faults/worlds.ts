@@ -460,7 +460,7 @@ const shop: SpoiltWorld = {
   faults: [
     storefront('a SKU that the map of a shop lacks', ['unknown_sku'], /correct the SKU map/),
     storefront('a refund of something that was bought', ['refund'], /look at the order in the shop/),
-    storefront('an order that was paid long ago', ['too_old|old'], /look at the order in the shop/),
+    storefront('an order that was paid long ago', ['sold_before_connection|before'], /lookback_h/),
     {
       ...storefront('a webhook that the shop switched off', ['webhook_off'], /switch it on in the shop/),
       health: /has switched off its webhook/,
@@ -500,7 +500,13 @@ const shop: SpoiltWorld = {
 const lockedShop: SpoiltWorld = {
   name: 'a shop that cannot be read',
   faults: [
-    check('a shop that refuses the keys', 'read_back', 'warn', /shop cannot be read back/, /keys of the shop's API/),
+    check(
+      'a shop that refuses the keys',
+      'read_back',
+      'warn',
+      /401 woocommerce_rest_cannot_view/,
+      /keys of the shop's API/,
+    ),
   ],
   start: async () => {
     const stub = await new StubWooCommerce().open();

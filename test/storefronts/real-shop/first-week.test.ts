@@ -37,7 +37,7 @@ describe.skipIf(folder === undefined)(
       await expect.poll(() => both.statesOf(id).length, within).toBe(lines.length);
       return id;
     };
-    /** The shop's people stop an order, change it, and let it go on. */
+    /** The shop's people stop an order, change it, and release it. */
     const edit = async (id: string, code: string): Promise<void> => {
       await both.nextSecond();
       await both.shop.change(id, `$o->update_status('on-hold');`);

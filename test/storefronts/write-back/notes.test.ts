@@ -55,6 +55,20 @@ describe('an order whose lines are delivered one by one', () => {
     expect(timesIn(mails(), codes())).toEqual([1, 1, 1]);
   });
 
+  it('gets each code in one mail only when the shop posts the first note late', async () => {
+    const { stub, written, mails, codes } = await shopWith([card('100'), card('101')], {}, 300);
+    let posts = 0;
+    stub.answers.faultOf = ({ method }) =>
+      method === 'POST' && (posts += 1) === 1 ? { kind: 'late', ms: 250 } : { kind: 'none' };
+    await written.buy((lineId) => (lineId === '100' ? 'fulfilled' : null));
+    await written.start();
+    await written.untilLogged('a result could not be delivered', 1);
+    await written.buy();
+    await written.told();
+    await stub.answers.settled();
+    expect(timesIn(mails(), codes())).toEqual([1, 1]);
+  });
+
   it('gets everything that is left in the last of many mails, and is completed', async () => {
     const ids = idsOf(14);
     const { written, order, mails, codes } = await shopWith(ids.map((id) => card(id)));

@@ -4,6 +4,7 @@ import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.
 import { withIntake } from './draw-intake.ts';
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
+import { withOddities } from './draw-oddities.ts';
 import { withSinks } from './draw-sinks.ts';
 import { withTroubles } from './draw-troubles.ts';
 import type { FaultProfile } from './call-faults.ts';
@@ -441,5 +442,6 @@ export function drawPlan(seed: number): RunPlan {
   const isTroubled = ofTroubles.chance(0.2) && scarcer.lostDiskAtMs === null;
   const troubled = isTroubled ? withTroubles(ofTroubles, scarcer) : scarcer;
   const taken = withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
-  return withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), withSinks(new SeededRandom(seed ^ 0x2127599b), taken));
+  const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), taken);
+  return withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), withSinks(new SeededRandom(seed ^ 0x2127599b), odd));
 }

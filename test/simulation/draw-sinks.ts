@@ -124,7 +124,13 @@ function drawEndpoint(random: SeededRandom, plan: RunPlan, name: string): Endpoi
 
 /** The shops of the intake get the results of their orders. */
 function withShopsOfIntake(random: SeededRandom, plan: RunPlan, intake: IntakePlan): RunPlan {
-  const shopOrders = intake.shopOrders.map((order) => ({ ...order, isOursOnly: random.chance(0.7) }));
+  const shopOrders = intake.shopOrders.map(({ oddity, ...order }): ShopOrderPlan => {
+    const isOursOnly = random.chance(0.7);
+    // Its orders are not deleted, so their ids are not given again.
+    return oddity === undefined || oddity.kind === 'given_again'
+      ? { ...order, isOursOnly }
+      : { ...order, oddity, isOursOnly };
+  });
   const shops = (['woocommerce', 'shopify'] as const).flatMap((platform) => {
     const own = shopOrders.filter((order) => order.platform === platform);
     return own.length === 0 ? [] : [{ ...drawShop(random, plan, platform, own), edits: [], comesByIntake: true }];

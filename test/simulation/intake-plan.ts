@@ -38,6 +38,17 @@ export interface RequestPlan {
   readonly cancelAtMs: number | null;
 }
 
+/**
+ * What is odd about an order, or about how its shop shows it. `spelled`: its SKUs are written in another way than in the map.
+ * `near`: the SKU of its first line is almost one of the map. `sold_before`: it was paid before the shop was connected. `copy`:
+ * the shop shows the purchase of another order once more. `given_again`: the shop gives its ids to another sale.
+ */
+export type ShopOddity =
+  | { readonly kind: 'spelled' | 'near'; readonly way: number }
+  | { readonly kind: 'sold_before'; readonly hours: number }
+  | { readonly kind: 'copy'; readonly of: string; readonly by: 'part_of' | 'names' | 'payment' }
+  | { readonly kind: 'given_again'; readonly afterMs: number; readonly by: 'key' | 'time and customer' };
+
 /** An order of a shop's own platform, whose states are delivered as webhooks. */
 export interface ShopOrderPlan {
   readonly platform: 'woocommerce' | 'shopify';
@@ -48,12 +59,25 @@ export interface ShopOrderPlan {
   /** What the shop changes after the payment; null: nothing. */
   readonly change: {
     readonly afterMs: number;
-    readonly kind: 'cancelled' | 'refunded' | 'one_refunded' | 'line_refunded' | 'address';
+    readonly kind:
+      | 'cancelled'
+      | 'refunded'
+      | 'one_refunded'
+      | 'line_refunded'
+      | 'address'
+      /** One piece more or less of the first line; `put_back`: one more for a while. */
+      | 'raised'
+      | 'lowered'
+      | 'put_back';
   } | null;
   /** How late the webhook of each state comes. */
   readonly delaysMs: readonly number[];
   /** How many times each webhook comes. */
   readonly copies: number;
+  /** Absent: nothing. */
+  readonly oddity?: ShopOddity;
+  /** The id of its payment; absent: the shop does not show it. */
+  readonly payment?: string;
   /** Whether it has no line but these. */
   readonly isOursOnly?: boolean;
 }
@@ -64,6 +88,8 @@ export interface IntakePlan {
   readonly files: readonly FilePlan[];
   readonly requests: readonly RequestPlan[];
   readonly shopOrders: readonly ShopOrderPlan[];
+  /** When the SKU map of the shops lacks a row; null: never. */
+  readonly lostSku: { readonly sku: string; readonly fromMs: number; readonly untilMs: number } | null;
   /** How often a connection of a sender breaks. */
   readonly lossShare: number;
   /** How often a call to the file system takes some time. */
@@ -76,6 +102,7 @@ export const plainIntake: IntakePlan = {
   files: [],
   requests: [],
   shopOrders: [],
+  lostSku: null,
   lossShare: 0,
   slowShare: 0,
   fileErrors: [],

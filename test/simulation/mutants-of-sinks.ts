@@ -91,7 +91,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a line that is not delivered is fulfilled',
     file: shopify,
-    changes: [['remaining > 0 && lineId !== null && givenIds.has(lineId)', 'remaining > 0 && lineId !== null']],
+    changes: [['const over = more.get(line.lineId);', 'const over = more.get(line.lineId) ?? 0;']],
   },
   {
     name: 'the errors of a change at Shopify are not read',
@@ -151,7 +151,12 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a result is delivered twice at a time',
     file: loop,
-    changes: [['sink.name, clock.wallMs(), limit, this.#taken)', 'sink.name, clock.wallMs(), limit, [])']],
+    changes: [
+      [
+        'sink.name, clock.wallMs(), limit, this.#taken, isProbing)',
+        'sink.name, clock.wallMs(), limit, new Set(), isProbing)',
+      ],
+    ],
   },
   {
     name: 'a version that was delivered counts for the one that came meanwhile',

@@ -27,7 +27,7 @@ type Change = ReturnType<SimWrittenShop['edits']['get']> | 'refunded';
 function changeOf(shop: SimWrittenShop, plan: ShopOrderPlan, orderId: string): Change {
   const kind = plan.change?.kind;
   if (kind === 'cancelled' || kind === 'refunded') return 'cancelled';
-  return kind === 'one_refunded' || kind === 'line_refunded' ? 'refunded' : shop.edits.get(orderId);
+  return kind === undefined || kind === 'address' ? shop.edits.get(orderId) : 'refunded';
 }
 
 /** What an order of a shop must show. */
@@ -158,7 +158,8 @@ function checkFulfilments(
     const left = (line.quantity ?? 1) - (byHand.get(lineId) ?? 0);
     const isDue = options?.fulfil === true && given.includes(line);
     const fulfilled = shopify.fulfilled(lineId);
-    if (edit === 'refunded' && fulfilled <= (line.quantity ?? 1)) continue;
+    const most = (line.quantity ?? 1) + (plan.change?.kind === 'raised' || plan.change?.kind === 'put_back' ? 1 : 0);
+    if (edit === 'refunded' && fulfilled <= most) continue;
     const mayBe =
       isDue && isWritten && edit !== 'cancelled'
         ? [left]

@@ -3,10 +3,12 @@ import type { Clock } from '../../src/core/clock.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import { folderSink, ResultFolder } from '../../src/results/result-folder.ts';
+import { Loop } from '../../src/ops/loop.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
+import type { Shop } from '../../src/storefronts/settings.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import { SimHttp } from './sim-http.ts';
-import { SimStorefront, simulatedShops } from './sim-storefront.ts';
+import { SimStorefront } from './sim-storefront.ts';
 import type { SimWrittenShop } from './sim-written-shop.ts';
 import { SimWebhook, webhookCallers, type SenderOptions } from './sim-webhook.ts';
 import { StoredLines } from './stored-lines.ts';
@@ -57,6 +59,8 @@ export interface SimIntakeOptions {
   /** The sender took this back before it was sent to the API. */
   readonly onTakenBack: (reference: string) => void;
   readonly isSold: (reference: string) => boolean;
+  /** The operator has acted on it. */
+  readonly isTouched: (reference: string) => boolean;
   /** Every line that any sender sent, on any way. */
   readonly sentLines: () => readonly AcceptableLine[];
   /** The shops of its orders into which results are written. */
@@ -64,6 +68,13 @@ export interface SimIntakeOptions {
 }
 
 const folders = ['inbox', 'work', 'archive', 'rejected', 'results'] as const;
+
+/** Tells the outbox which shops there are: what was paid before is not bought. */
+async function connect(store: Store, shops: readonly Shop[], nowMs: number): Promise<void> {
+  if (shops.length === 0) return;
+  const named = shops.map(({ source }) => ({ title: source, source, fingerprints: [] }));
+  await store.storefronts.adoptShops({ shops: named, nowMs });
+}
 
 /** Everything before the outbox: shops that send files, and the worker's intake, which takes them in. */
 export class SimIntake {
@@ -106,9 +117,11 @@ export class SimIntake {
         this.oracle.takenBack(reference);
         options.onTakenBack(reference);
       },
+      isSold: options.isSold,
+      isTouched: options.isTouched,
     };
     this.#webhook = new SimWebhook(plan.requests, senders);
-    this.#storefront = new SimStorefront(plan.shopOrders, this.#random.fork(), senders, options.writtenShops);
+    this.#storefront = new SimStorefront(plan, this.#random.fork(), senders, options.writtenShops);
   }
 
   begin(): void {
@@ -124,6 +137,7 @@ export class SimIntake {
   }
 
   end(): void {
+    this.#storefront.end();
     useStandIn(null);
   }
 
@@ -187,8 +201,10 @@ export class SimIntake {
     const folder = new FolderIntake({ store, clock, logger, config, hasSpace, onAccepted });
     await folder.start();
     mount.failing = true;
+    const configured = plan.shopOrders.length === 0 ? [] : this.#storefront.shops;
+    await connect(store, configured, clock.wallMs());
     const shops = new StorefrontIntake({
-      shops: plan.shopOrders.length === 0 ? [] : simulatedShops,
+      shops: configured,
       store: store.storefronts,
       clock,
       logger,
@@ -206,9 +222,13 @@ export class SimIntake {
       startServer: this.#http.serverOf(process),
     });
     this.#storefront.started(shops);
+    const maps = new Loop({ clock, round: () => shops.followMaps() });
+    // The map of other runs does not change, and rounds take most of the time of a long one.
+    if (plan.lostSku !== null) maps.start();
     return {
-      failed: [folder.failed, webhook.failed],
+      failed: [folder.failed, webhook.failed, maps.failed],
       stop: async () => {
+        await maps.stop();
         await webhook.stop();
         await folder.stop();
       },

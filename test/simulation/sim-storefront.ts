@@ -1,12 +1,14 @@
 import { createHmac } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseExactJsonBytes } from '../../src/core/exact-json.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ReadBack } from '../../src/intake/http/storefront-routes.ts';
 import type { Shop } from '../../src/storefronts/settings.ts';
 import type { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
-import type { ShopOrderPlan } from './intake-plan.ts';
-import { shopDocument, type ShopState, wooRefunds } from './shop-documents.ts';
+import type { IntakePlan, ShopOrderPlan } from './intake-plan.ts';
+import { mappedSku, piecesOf, shopDocument, type ShopState, wooRefunds } from './shop-documents.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAnswer } from './sim-http.ts';
 import type { SenderOptions } from './sim-webhook.ts';
@@ -17,9 +19,10 @@ import { wallStartMs } from './virtual-time.ts';
 const secrets = { woocommerce: 'sim-secret-of-woo-1', shopify: 'sim-secret-of-shopify-1' } as const;
 const signatureHeaders = { woocommerce: 'x-wc-webhook-signature', shopify: 'x-shopify-hmac-sha256' } as const;
 
+const usualMap = join(import.meta.dirname, 'skus.csv');
+
 const shop = {
   shop: 'main',
-  skuMap: join(import.meta.dirname, 'skus.csv'),
   unmatched: 'ignore',
   onRefund: 'review',
   maxAgeH: 8760,
@@ -30,16 +33,17 @@ const shop = {
 } as const;
 
 /** The shops, each with a source of its own. */
-export const simulatedShops: readonly Shop[] = [
+const simulatedShops = (skuMap: string): readonly Shop[] => [
   {
     ...shop,
+    skuMap,
     platform: 'woocommerce',
     source: 'woocommerce',
     sites: [],
     secrets: [secrets.woocommerce],
     paidStatuses: ['processing', 'completed'],
   },
-  { ...shop, platform: 'shopify', source: 'shopify', sites: [], secrets: [secrets.shopify] },
+  { ...shop, skuMap, platform: 'shopify', source: 'shopify', sites: [], secrets: [secrets.shopify] },
 ];
 
 /** An order of a shop: its states so far, the newest last. */
@@ -50,13 +54,22 @@ interface Order {
   sentS: number;
   /** Whether the worker has answered for the newest state of all. */
   isSettled: boolean;
+  /** It is another sale with the ids of an order that the worker knows. */
+  readonly isGivenAgain: boolean;
 }
 
 /** How many units of a line its customer keeps. */
-function leftOf(line: AcceptableLine, { status, refunded }: ShopState): number {
+function leftOf(line: AcceptableLine, state: ShopState): number {
+  const { status, refunded } = state;
   const isClosed = status === 'cancelled' || status === 'refunded';
-  return isClosed ? 0 : (line.quantity ?? 1) - (refunded.get(line.lineId) ?? 0);
+  return isClosed ? 0 : piecesOf(line, state) - (refunded.get(line.lineId) ?? 0);
 }
+
+const isTied = ({ states }: Order, state: ShopState): boolean =>
+  states.some((other) => other !== state && other.modifiedS === state.modifiedS);
+
+/** Entries of which nothing was bought, or of which nothing counts any more. */
+const overStates: ReadonlySet<string> = new Set(['cancelled', 'rejected', 'expired', 'refunded']);
 
 const againMs = 20_000;
 const readBackEveryMs = 60_000;
@@ -68,6 +81,9 @@ const readBackEveryMs = 60_000;
  */
 export class SimStorefront {
   readonly #plan: readonly ShopOrderPlan[];
+  readonly #lostSku: IntakePlan['lostSku'];
+  /** The folder of a SKU map of this run alone; null: its map does not change. */
+  #folder: string | null = null;
   readonly #options: SenderOptions;
   readonly #written: readonly SimWrittenShop[];
   readonly #random: SeededRandom;
@@ -79,13 +95,14 @@ export class SimStorefront {
 
   /** @param written the shops into whose orders results are written */
   constructor(
-    plan: readonly ShopOrderPlan[],
+    plan: Pick<IntakePlan, 'shopOrders' | 'lostSku'>,
     random: SeededRandom,
     options: SenderOptions,
     written: readonly SimWrittenShop[],
   ) {
     this.#written = written;
-    this.#plan = plan;
+    this.#plan = plan.shopOrders;
+    this.#lostSku = plan.lostSku;
     this.#random = random;
     this.#options = options;
   }
@@ -100,7 +117,33 @@ export class SimStorefront {
   begin(): void {
     for (const written of this.#written) written.onWritten = (orderId) => this.#tellWritten(written, orderId);
     for (const plan of this.#plan) this.#soon(plan.atMs, () => this.#place(plan));
+    if (this.#lostSku !== null) this.#loseSku(this.#lostSku);
     if (this.#plan.some(({ platform }) => platform === 'woocommerce')) this.#readAgain();
+  }
+
+  end(): void {
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The shops as they are configured. */
+  get shops(): readonly Shop[] {
+    return simulatedShops(this.#folder === null ? usualMap : join(this.#folder, 'skus.csv'));
+  }
+
+  #loseSku({ sku, fromMs, untilMs }: NonNullable<IntakePlan['lostSku']>): void {
+    const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-skus-'));
+    this.#folder = folder;
+    const path = join(folder, 'skus.csv');
+    const rows = readFileSync(usualMap, 'utf8').split('\n');
+    const write = (ageMs: number, isLost: boolean): void => {
+      writeFileSync(path, rows.filter((row) => !isLost || !row.startsWith(`${sku},`)).join('\n'));
+      const writtenS = (this.#options.wallMs() - ageMs) / 1000;
+      utimesSync(path, writtenS, writtenS);
+      if (ageMs === 0) this.#options.hit(isLost ? 'a SKU left the map' : 'a SKU is in the map again');
+    };
+    write(60_000, false);
+    this.#soon(fromMs, () => write(0, true));
+    this.#soon(untilMs, () => write(0, false));
   }
 
   /** A worker has started: it reads its shops back. */
@@ -114,7 +157,23 @@ export class SimStorefront {
   }
 
   get done(): boolean {
-    return this.#open === 0 && this.#orders.every(({ isSettled }) => isSettled);
+    return this.#open === 0 && this.#orders.every(({ isSettled }) => isSettled) && !this.#awaitsMap;
+  }
+
+  /** Whether a line waits only for its SKU, which the map has again: then it is bought soon. */
+  get #awaitsMap(): boolean {
+    const { stored } = this.#options;
+    const isWaiting = (order: Order): boolean => {
+      const { plan, states } = order;
+      const state = states.at(-1);
+      if (state?.status !== 'paid' || plan.oddity?.kind === 'near' || isTied(order, state)) return false;
+      return plan.lines.some((line) => {
+        if (leftOf(line, state) === 0 || stored.find(line) !== undefined) return false;
+        const flags = stored.openFlags(line);
+        return flags.length > 0 && flags.every((code) => code === 'unknown_sku');
+      });
+    };
+    return this.#lostSku !== null && this.#orders.some(isWaiting);
   }
 
   #soon(ms: number, act: () => void): void {
@@ -137,8 +196,11 @@ export class SimStorefront {
   }
 
   #place(plan: ShopOrderPlan): void {
-    const order: Order = { plan, states: [], sentS: 0, isSettled: false };
+    const order: Order = { plan, states: [], sentS: 0, isSettled: false, isGivenAgain: false };
     this.#orders.push(order);
+    const { oddity, change, paidAfterMs } = plan;
+    if (oddity?.kind === 'given_again')
+      this.#soon(paidAfterMs + 2 * (change?.afterMs ?? 0) + oddity.afterMs, () => this.#giveAgain(order));
     this.#enter(order, plan.paidAfterMs > 0 ? 'unpaid' : 'paid', new Map());
     if (plan.paidAfterMs > 0) this.#soon(plan.paidAfterMs, () => this.#pay(order));
     else this.#changeLater(order);
@@ -156,9 +218,26 @@ export class SimStorefront {
       const [first] = lines;
       const { kind } = change;
       if (kind === 'cancelled' || kind === 'refunded') this.#enter(order, kind, new Map());
+      else if (kind === 'raised' || kind === 'lowered' || kind === 'put_back') this.#edit(order, change);
       else if (kind === 'address' || first === undefined) this.#enter(order, 'paid', new Map());
       else this.#enter(order, 'paid', new Map([[first.lineId, kind === 'one_refunded' ? 1 : (first.quantity ?? 1)]]));
     });
+  }
+
+  #edit(order: Order, { kind, afterMs }: NonNullable<ShopOrderPlan['change']>): void {
+    this.#enter(order, 'paid', new Map(), kind === 'lowered' ? -1 : 1);
+    if (kind === 'put_back') this.#soon(afterMs, () => this.#enter(order, 'paid', new Map()));
+  }
+
+  /** The shop gives the ids of an order to another sale, of one piece more. Where nothing was bought, that one is bought. */
+  #giveAgain(order: Order): void {
+    const { plan, isSettled } = order;
+    const { stored } = this.#options;
+    if (!isSettled || !stored.isOpen) return this.#soon(5000, () => this.#giveAgain(order));
+    if (!plan.lines.every((line) => stored.find(line) !== undefined)) return;
+    const other: Order = { plan, states: [], sentS: 0, isSettled: false, isGivenAgain: true };
+    this.#orders.push(other);
+    this.#enter(other, 'paid', new Map(), 1);
   }
 
   /** What the worker wrote into an order is a new state of it, too: most of them are told by a webhook. */
@@ -167,15 +246,15 @@ export class SimStorefront {
     const last = order?.states.at(-1);
     if (order === undefined || last === undefined || this.#random.chance(0.3)) return;
     this.#options.hit(`webhook of a write ${kind}`);
-    this.#enter(order, last.status, last.refunded);
+    this.#enter(order, last.status, last.refunded, last.more);
   }
 
   /** The order is in a new state: the platform sends its webhooks. */
-  #enter(order: Order, status: ShopState['status'], refunded: ReadonlyMap<string, number>): void {
-    const { plan, states } = order;
+  #enter(order: Order, status: ShopState['status'], refunded: ReadonlyMap<string, number>, more = 0): void {
+    const { plan, states, isGivenAgain } = order;
     const modifiedS = this.#nowS();
     const paidS = states.find((state) => state.status === 'paid')?.paidS ?? modifiedS;
-    const entered: ShopState = { plan, status, modifiedS, paidS, refunded };
+    const entered: ShopState = { plan, status, modifiedS, paidS, refunded, more, isGivenAgain };
     const shown = this.#written.find(({ kind }) => kind === plan.platform)?.show(entered);
     const state = shown === undefined ? entered : { ...entered, shown };
     states.push(state);
@@ -208,7 +287,8 @@ export class SimStorefront {
       this.#check(order, state, isNewest);
       return;
     }
-    if (answer !== null && answer.status !== 503)
+    const fails = answer?.status === 500 && this.#options.mayFail;
+    if (answer !== null && answer.status !== 503 && !fails)
       violate(
         'I24',
         `a webhook of ${state.plan.platform} was answered ${answer.status}: ${JSON.stringify(answer.json)}`,
@@ -247,21 +327,58 @@ export class SimStorefront {
     if (order.states.at(-1) === state) order.isSettled = true;
     if (!stored.isOpen) return;
     if (stored.inTransaction) violate('I24', 'a webhook was answered before the end of a commit');
-    const isTied = order.states.some((other) => other !== state && other.modifiedS === state.modifiedS);
-    if (!isNewest || isTied) return;
+    if (order.isGivenAgain) return this.#checkGivenAgain(order.plan);
+    if (!isNewest || isTied(order, state)) return;
     for (const line of order.plan.lines) this.#checkLine(line, state);
   }
 
-  #checkLine(line: AcceptableLine, state: ShopState): void {
-    const { stored, violate } = this.#options;
-    const found = stored.find(line);
-    const left = leftOf(line, state);
-    if (found === undefined) {
-      if (state.status === 'paid' && left > 0 && !stored.isFlagged(line))
-        violate('I24', `${lineName(line)} is paid, confirmed, not in the outbox and not flagged`);
-      if (left === 0) this.#mustStayOut.add(lineName(line));
+  /** Its lines are those of the known sale. */
+  #checkGivenAgain({ lines }: ShopOrderPlan): void {
+    const { stored, violate, hit } = this.#options;
+    hit('odd order given_again');
+    for (const line of lines)
+      if (!stored.openFlags(line).includes('id_given_again'))
+        violate('I24', `${lineName(line)} is one of another sale, too, and nobody is told`);
+  }
+
+  /** A line that is not in the outbox: it is not due, or the operator is told why. */
+  #checkNotStored(line: AcceptableLine, state: ShopState): void {
+    const { stored, violate, hit } = this.#options;
+    const { plan, status, paidS } = state;
+    const { source } = line;
+    if (leftOf(line, state) === 0) return void this.#mustStayOut.add(lineName(line));
+    if (status !== 'paid') return;
+    const connectedS = Math.floor((stored.connectedMs(source) ?? 0) / 1000);
+    // The first worker may have started after it.
+    const isOld = paidS < connectedS || wallStartMs + plan.atMs < connectedS * 1000;
+    const flags = stored.openFlags(line);
+    if (flags.includes('unknown_sku')) hit(plan.oddity?.kind === 'near' ? 'odd order near' : 'sold without its SKU');
+    if (plan.oddity?.kind === 'sold_before') {
+      hit('odd order sold_before');
+      if (stored.flagsOfShop(source, 'sold_before_connection') !== 1)
+        violate('I24', `${lineName(line)} was sold before the shop was connected, and no row says so`);
       return;
     }
+    if (isOld || stored.isFlagged(line)) return;
+    // The map lost the SKU before the worker knew that it is ours.
+    if (this.#lostSku?.sku === mappedSku(line) && !stored.wasMapped(source, this.#lostSku.sku)) return;
+    violate('I24', `${lineName(line)} is paid, confirmed, not in the outbox and not flagged`);
+  }
+
+  /** Whether a line must not be bought in any state of its order: its SKU is almost one of the map, or it is an old sale. */
+  #isNotOurs(line: AcceptableLine, { oddity, lines }: ShopOrderPlan): boolean {
+    return oddity?.kind === 'sold_before' || (oddity?.kind === 'near' && line === lines[0]);
+  }
+
+  #checkLine(line: AcceptableLine, state: ShopState): void {
+    const { stored, violate, hit } = this.#options;
+    const { plan } = state;
+    const found = stored.find(line);
+    const left = leftOf(line, state);
+    if (found === undefined) return this.#checkNotStored(line, state);
+    if (this.#isNotOurs(line, plan))
+      violate('I25', `${lineName(line)} is in the outbox, and ${plan.oddity?.kind}: it must not be bought`);
+    if (plan.oddity !== undefined) hit(`odd order ${plan.oddity.kind}`);
     if (state.status === 'unpaid') return;
     const [first, ...others] = stored.entries(line);
     if (first === undefined) return violate('I24', `${lineName(line)} has no entry`);
@@ -269,6 +386,27 @@ export class SimStorefront {
     const isUntouched = first.state === 'pending' && first.attempts === 0 && others.length === 0;
     if (isUntouched && found.quantity !== left && !stored.isFlagged(line))
       violate('I26', `${lineName(line)} would be bought ${found.quantity} times, and the shop has ${left} left`);
+    this.#checkEdited(line, state, found.quantity ?? 1);
+  }
+
+  /** The order has more or fewer pieces than were bought: the operator is told, until it fits again. */
+  #checkEdited(line: AcceptableLine, state: ShopState, bought: number): void {
+    const { stored, violate, hit, isTouched } = this.#options;
+    const { kind } = state.plan.change ?? {};
+    if (kind !== 'raised' && kind !== 'lowered' && kind !== 'put_back') return;
+    const entries = stored.entries(line);
+    if (entries.some(({ reference, state: is }) => is === 'held' || overStates.has(is) || isTouched(reference))) return;
+    const changes = ['changed_after_purchase', 'refunded_in_storefront', 'two_states_in_one_second'];
+    const isTold = stored.openFlags(line).some((code) => changes.includes(code));
+    const left = leftOf(line, state);
+    hit(`edited order ${kind} ${bought === left ? 'fits' : 'does not fit'}`);
+    if (bought !== left && !isTold)
+      violate('I26', `${lineName(line)} was bought ${bought} times, the shop has ${left} left, and nobody is told`);
+    if (
+      bought === left &&
+      stored.openFlags(line).some((code) => code !== 'two_states_in_one_second' && changes.includes(code))
+    )
+      violate('I26', `${lineName(line)} was bought as the shop has it, and is flagged as changed`);
   }
 
   /** The shop has nothing left of this line. */
@@ -284,16 +422,36 @@ export class SimStorefront {
       );
   }
 
+  /** Of an order and its copy, each line is bought once, unless the operator decided that both are purchases. */
+  #checkCopy({ oddity, lines }: ShopOrderPlan): void {
+    if (oddity?.kind !== 'copy') return;
+    const { stored, violate, hit, isSold, isTouched } = this.#options;
+    const original = this.#plan.find((plan) => plan.lines[0]?.orderId === oddity.of);
+    for (const [index, line] of lines.entries()) {
+      const other = original?.lines[index];
+      if (other === undefined) continue;
+      const both = [line, other].map((one) => stored.entries(one));
+      const isDecided = both.flat().some((row) => isTouched(row.reference) || overStates.has(row.state));
+      if (isDecided) hit(`copy ${oddity.by} decided`);
+      if (isDecided || !both.every((rows) => rows.some(({ reference }) => isSold(reference)))) continue;
+      violate('I1', `${lineName(line)} and ${lineName(other)} are one purchase (${oddity.by}), and both were bought`);
+    }
+  }
+
   /** Lines in the outbox count as acknowledged at the end, with the quantity that the shop has left. */
   acknowledgeStored(): void {
     const { stored, violate, onAcknowledged } = this.#options;
-    for (const { plan, states } of this.#orders) {
+    for (const { plan, states, isGivenAgain } of this.#orders) {
+      if (isGivenAgain) continue;
+      this.#checkCopy(plan);
       for (const line of plan.lines) {
         const found = stored.find(line);
         if (found === undefined) continue;
+        if (this.#isNotOurs(line, plan))
+          violate('I25', `${lineName(line)} is in the outbox, and ${plan.oddity?.kind}: it must not be bought`);
         if (this.#mustStayOut.has(lineName(line)))
           violate('I26', `${lineName(line)} is in the outbox, and the shop had taken it back before`);
-        const possible = states.map(({ refunded }) => (line.quantity ?? 1) - (refunded.get(line.lineId) ?? 0));
+        const possible = states.map((state) => piecesOf(line, state) - (state.refunded.get(line.lineId) ?? 0));
         if (!possible.includes(found.quantity ?? 1))
           violate('I25', `${lineName(line)} is in the outbox with the quantity ${found.quantity}`);
         const paid = states.some(({ status }) => status === 'paid');

@@ -47,6 +47,9 @@ export interface SenderOptions {
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
   /** The sender took this back before it was sent to the API. */
   readonly onTakenBack: (reference: string) => void;
+  readonly isSold: (reference: string) => boolean;
+  /** The operator has acted on it. */
+  readonly isTouched: (reference: string) => boolean;
 }
 
 /** How long a sender waits before it sends again what was not answered, or answered by an error of the worker. */

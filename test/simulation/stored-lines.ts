@@ -66,6 +66,41 @@ export class StoredLines {
     );
   }
 
+  /** The codes of what is open about a line, or about its order as a whole. */
+  openFlags({ source, orderId, lineId }: Identity): readonly string[] {
+    return this.#disk.connection
+      .prepare<[string, string, string], string>(
+        `SELECT code FROM rejections WHERE source = ? AND order_id = ? AND (line_id = ? OR line_id IS NULL)
+         AND corrected_at_ms IS NULL AND taken_back = 0`,
+      )
+      .pluck()
+      .all(source, orderId, lineId);
+  }
+
+  /** How many rows say this about a shop as a whole. */
+  flagsOfShop(source: string, code: string): number {
+    return Number(
+      this.#disk.connection
+        .prepare<[string, string], number>(
+          'SELECT count(*) FROM rejections WHERE source = ? AND code = ? AND order_id IS NULL',
+        )
+        .pluck()
+        .get(source, code),
+    );
+  }
+
+  /** When the outbox first knew the shop; null: it does not yet. */
+  connectedMs(source: string): number | null {
+    const sql = 'SELECT connected_at_ms FROM storefront_connections WHERE source = ?';
+    return this.#disk.connection.prepare<[string], number>(sql).pluck().get(source) ?? null;
+  }
+
+  /** Whether a map of the shop ever had it, as the outbox remembers. */
+  wasMapped(source: string, sku: string): boolean {
+    const sql = 'SELECT 1 FROM storefront_mapped_skus WHERE source = ? AND sku = ?';
+    return this.#disk.connection.prepare<[string, string]>(sql).get(source, sku.toLowerCase()) !== undefined;
+  }
+
   /** The ids of the lines of an order. */
   linesOf(source: string, orderId: string): readonly string[] {
     return this.#disk.connection

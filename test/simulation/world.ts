@@ -48,6 +48,11 @@ const externalCalls = new Set([
   'storefronts.seenOrder',
   'storefronts.sitesOf',
   'storefronts.takeOrder',
+  'storefronts.connectedAt',
+  'storefronts.mappedBefore',
+  'storefronts.rememberSite',
+  'storefronts.seenOrder',
+  'storefronts.sitesOf',
   'operator.actOnEntry',
   'operator.pauseScope',
   'operator.resumeScope',
@@ -246,9 +251,11 @@ export class World {
       onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
       onTakenBack: (reference) => void this.operator.cancelled.add(reference),
       isSold: (reference) => this.api.ledger.find(reference) !== undefined,
+      isTouched: (reference) => this.operator.touched.has(reference),
       writtenShops: this.sinks?.shops.filter((shop) => shop.plan.comesByIntake === true) ?? [],
       sentLines: () => [
         ...plan.batches.flatMap((batch) => batch.lines),
+        ...(plan.intake?.shopOrders ?? []).flatMap(({ lines }) => lines),
         ...this.acknowledged.all.map(({ line }) => line),
       ],
     });

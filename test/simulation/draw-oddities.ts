@@ -1,0 +1,76 @@
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { IntakePlan, ShopOddity, ShopOrderPlan } from './intake-plan.ts';
+import type { RunPlan } from './run-plan.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { mappedSku } from './shop-documents.ts';
+
+type Change = NonNullable<ShopOrderPlan['change']>;
+
+/** Ids that no other order has: a shop's order has four digits. */
+const ofCopy = ({ orderId, lineId, ...line }: AcceptableLine): AcceptableLine => ({
+  ...line,
+  orderId: String(Number(orderId) + 4000),
+  lineId: String(Number(lineId) + 20_000),
+});
+
+/** The order as it is, and its copy, which comes before it, after it or at once. */
+function withCopy(random: SeededRandom, order: ShopOrderPlan): readonly ShopOrderPlan[] {
+  const { platform, lines, atMs } = order;
+  const by = platform === 'woocommerce' ? random.pick('part_of', 'names', 'payment') : random.pick('names', 'payment');
+  const copy: ShopOrderPlan = {
+    ...order,
+    lines: (by === 'part_of' && random.chance(0.5) ? lines.slice(0, 1) : lines).map(ofCopy),
+    atMs: Math.max(0, atMs + random.pick(0, random.int(-60_000, 60_000), random.int(1, 120_000))),
+    change: null,
+    oddity: { kind: 'copy', of: lines[0]?.orderId ?? '', by },
+  };
+  if (by !== 'payment') return [order, copy];
+  const payment = `pi_${lines[0]?.orderId}`;
+  return [
+    { ...order, payment },
+    { ...copy, payment },
+  ];
+}
+
+/** One that the shop's people edit. */
+function edited(random: SeededRandom, order: ShopOrderPlan): ShopOrderPlan {
+  const kind: Change['kind'] = random.pick('raised', 'raised', 'lowered', 'put_back');
+  const isOne = (order.lines[0]?.quantity ?? 1) < 2;
+  const afterMs = random.pick(100, 1500, random.int(1, 120_000));
+  return { ...order, change: { kind: kind === 'lowered' && isOne ? 'raised' : kind, afterMs } };
+}
+
+function withOddity(random: SeededRandom, order: ShopOrderPlan): readonly ShopOrderPlan[] {
+  const odd = (oddity: ShopOddity): readonly ShopOrderPlan[] => [{ ...order, oddity }];
+  const isWoo = order.platform === 'woocommerce';
+  const way = random.int(0, 99);
+  const kind = random.pick('spelled', 'near', 'sold_before', 'copy', 'copy', 'edited', 'edited', 'given_again');
+  if (kind === 'spelled' || kind === 'near') return odd({ kind, way });
+  // Shopify does not say when an order was paid that nobody has seen unpaid.
+  if (kind === 'sold_before')
+    return [{ ...order, paidAfterMs: 0, oddity: { kind, hours: random.pick(1, 24, random.int(1, 2000)) } }];
+  if (kind === 'copy') return withCopy(random, order);
+  if (kind === 'given_again' && isWoo) {
+    const by = random.pick('key', 'key', 'time and customer');
+    return odd({ kind, by, afterMs: random.pick(2000, random.int(2000, 120_000)) });
+  }
+  return [edited(random, order)];
+}
+
+/** A row of the SKU map is missing for a while. */
+function drawLostSku(random: SeededRandom, orders: readonly ShopOrderPlan[], latestMs: number): IntakePlan['lostSku'] {
+  const skus = orders.flatMap(({ lines }) => lines.map(mappedSku));
+  const sku = skus[random.int(0, Math.max(0, skus.length - 1))];
+  // A SKU that is near one of the map is not near one that the map lacks.
+  if (sku === undefined || !random.chance(0.3) || orders.some(({ oddity }) => oddity?.kind === 'near')) return null;
+  const fromMs = random.int(7000, Math.max(20_000, latestMs));
+  return { sku, fromMs, untilMs: fromMs + random.pick(3000, 30_000, random.int(10_000, 200_000)) };
+}
+
+/** Something is odd about some orders of shops, or about their SKU map. */
+export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
+  const { intake } = plan;
+  if (intake === null || intake.shopOrders.length === 0) return plan;
+  const shopOrders = intake.shopOrders.flatMap((order) => (random.chance(0.5) ? withOddity(random, order) : [order]));
+  return { ...plan, intake: { ...intake, shopOrders, lostSku: drawLostSku(random, shopOrders, plan.faultsOffMs) } };
+}

@@ -83,7 +83,7 @@ function drawEdits(random: SeededRandom, orders: readonly ShopOrderPlan[], lates
     .map(({ lines, atMs }) => ({
       atMs: atMs + random.int(1, latestMs),
       orderId: lines[0]?.orderId ?? '',
-      kind: random.pick('cancelled', 'done_by_hand', 'raised', 'added', 'deleted'),
+      kind: random.pick('cancelled', 'done_by_hand', 'raised', 'lowered', 'put_back', 'added', 'deleted'),
     }));
 }
 

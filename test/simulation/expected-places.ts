@@ -59,7 +59,13 @@ export const expectedPlaces: readonly string[] = [
     'not_found buy -> rejected',
     'not_found buy -> waiting',
   ].map((end) => `refusal looked up: ${end}`),
-  ...['cancelled', 'done_by_hand', 'raised', 'added'].flatMap((edit) => [
+  ...['spelled', 'near', 'sold_before', 'copy', 'given_again'].map((kind) => `odd order ${kind}`),
+  ...['part_of', 'names', 'payment'].map((by) => `copy ${by} decided`),
+  ...['raised fits', 'raised does not fit', 'lowered fits', 'lowered does not fit', 'put_back fits'].map(
+    (end) => `edited order ${end}`,
+  ),
+  'sold without its SKU',
+  ...['cancelled', 'done_by_hand', 'raised', 'lowered', 'put_back', 'added'].flatMap((edit) => [
     `woocommerce order ${edit}`,
     `shopify order ${edit}`,
   ]),

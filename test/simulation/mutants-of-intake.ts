@@ -5,6 +5,10 @@ const ingest = 'intake/folder/ingest-file.ts';
 const finish = 'intake/folder/finish-file.ts';
 const refunds = 'store/storefronts/shop-refunds.ts';
 const whole = 'store/intake/accept-request.ts';
+const skus = 'core/order/sku-map.ts';
+const planning = 'storefronts/plan-order.ts';
+const taking = 'store/storefronts/take-order.ts';
+const related = 'store/sqlite/views/storefront_related.sql';
 
 /** Bugs between what a shop sends and the outbox. */
 export const mutantsOfIntake: readonly Mutant[] = [
@@ -184,5 +188,100 @@ export const mutantsOfIntake: readonly Mutant[] = [
     changes: [
       ['remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),', 'remaining: pieces ?? 0,'],
     ],
+  },
+  {
+    name: 'a SKU that is almost one of the map is ignored',
+    file: skus,
+    changes: [['if (near !== undefined) return', "if (near === '') return"]],
+  },
+  {
+    name: 'a SKU that is almost one of the map is bought as that',
+    file: skus,
+    changes: [["super.get(this.#names.get(normalSku(sku)) ?? '')", "super.get(this.near(sku) ?? '')"]],
+  },
+  {
+    name: 'a SKU is looked up only as it is written',
+    file: skus,
+    changes: [["return super.get(sku) ?? super.get(this.#names.get(normalSku(sku)) ?? '');", 'return super.get(sku);']],
+  },
+  {
+    name: 'a SKU that a map has lost counts as one of another product',
+    file: skus,
+    changes: [['if (before.includes(normalSku(sku)))', "if (before.includes(''))"]],
+  },
+  {
+    name: 'what was flagged for its SKU is not bought when the map has it again',
+    file: 'storefronts/storefront-intake.ts',
+    changes: [['for (const flag of await store.keptFlags(source)) {', 'for (const flag of [] as FlaggedSku[]) {']],
+  },
+  {
+    name: 'a sale from before the connection is bought',
+    file: planning,
+    changes: [['if (soldMs < earliestMs) {', 'if (soldMs < 0) {']],
+  },
+  {
+    name: 'no row says that old sales are not bought',
+    file: taking,
+    changes: [['  flagShop(outbox, { ...ofMany, source, nowMs, reopens: false });\n', '']],
+  },
+  {
+    name: 'a copy of an order is bought, too',
+    file: taking,
+    changes: [['if (related === undefined) continue;', "if (related?.why !== '') continue;"]],
+  },
+  {
+    name: 'a copy that comes before its original is not seen',
+    file: related,
+    changes: [["'isnames', 'namesis', 'ispart_of', 'part_ofis'", "'namesis', 'part_ofis'"]],
+  },
+  {
+    name: 'two orders with one payment are bought',
+    file: related,
+    changes: [["('paymentpayment', ", '(']],
+  },
+  {
+    name: 'only the line of a copy that names a bought one is held',
+    file: taking,
+    changes: [['  for (const { lineId } of added) {\n', '  for (const { lineId } of added.slice(0, 1)) {\n']],
+  },
+  {
+    name: 'another sale with known ids is taken for the known one',
+    file: taking,
+    changes: [['const isOther = !isLate && ', 'const isOther = isLate && ']],
+  },
+  {
+    name: 'another sale with known ids is told to nobody',
+    file: taking,
+    changes: [['flagged: takeUnreadableOrder(outbox, { ...delivered, ...givenAgain }) };', 'flagged: 0 };']],
+  },
+  {
+    name: 'sales with one id are told apart by their keys alone',
+    file: 'core/order/sale-key.ts',
+    changes: [["return typeof key === 'boolean' ? key : time === true && customer === true;", 'return key === true;']],
+  },
+  {
+    name: 'a line that was not sent keeps the quantity of before',
+    file: refunds,
+    changes: [
+      [
+        'const isSame = purchaseFields.every((field) => field === ',
+        'const isSame = purchaseFields.every((field) => field !== ',
+      ],
+    ],
+  },
+  {
+    name: 'a line that was sent gets the quantity of an edit',
+    file: refunds,
+    changes: [['  if (!isSurelyUnsent(database, row)) return false;\n', '']],
+  },
+  {
+    name: 'a piece that was added after the purchase is told to nobody',
+    file: taking,
+    changes: [["    flagLine(taking, lineId, flagOf('changed_after_purchase', rule));\n", '']],
+  },
+  {
+    name: 'an edit that was put back stays flagged',
+    file: taking,
+    changes: [[' endChangeFlags(taking, lineId);', ' void endChangeFlags;']],
   },
 ];

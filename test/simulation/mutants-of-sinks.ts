@@ -212,4 +212,24 @@ export const mutantsOfSinks: readonly Mutant[] = [
     file: woocommerce,
     changes: [['...write.fields.map(({ key }) => key)', '...write.fields.map(({ key, value }) => key + value)']],
   },
+  {
+    name: 'a note whose post had begun is announced again with the next one',
+    file: woocommerce,
+    changes: [
+      [
+        'const markers = note.markers.filter(isUnknown);',
+        'const markers = note.markers.some(isUnknown) ? note.markers : [];',
+      ],
+    ],
+  },
+  {
+    name: 'a line of which the order has fewer pieces is given as it was bought',
+    file: 'storefronts/shop/order-statement.ts',
+    changes: [['(left.get(lineId) ?? 0) < pieces ? [] : [line]', '(left.get(lineId) ?? 0) < 0 ? [] : [line]']],
+  },
+  {
+    name: 'a line of which the order has more pieces is not given',
+    file: 'storefronts/shop/order-statement.ts',
+    changes: [['(left.get(lineId) ?? 0) < pieces ? [] : [line]', '(left.get(lineId) ?? 0) === pieces ? [line] : []']],
+  },
 ];

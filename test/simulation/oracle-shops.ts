@@ -39,6 +39,10 @@ interface Expected {
   readonly stages: ReadonlyMap<string, Stage>;
   /** The lines whose customer gets their units: the order has at least as many pieces as were bought. */
   readonly given: readonly AcceptableLine[];
+  /** The line of which the order has fewer pieces than were bought; whether it was given depends on when. */
+  readonly lowered: AcceptableLine | null;
+  /** It was bought after that, so it must not be given. */
+  readonly isWithheld: boolean;
   readonly codes: readonly string[];
   readonly isTold: boolean;
   /** All that can be read in the order. */
@@ -68,15 +72,20 @@ export function checkWrittenOrder(
       return line === undefined ? [] : [[lineId, stageOf(line, quantity ?? 1)]];
     }),
   );
-  const given = plan.lines.filter((line) => stages.get(line.lineId) === 'done');
+  const lowered = edit === 'lowered' ? (plan.lines[0] ?? null) : null;
+  const given = plan.lines.filter((line) => line !== lowered && stages.get(line.lineId) === 'done');
   const fields =
     shop.kind === 'shopify' ? [...(shop.shopify.metafields.get(orderId) ?? [])] : shop.woocommerce.notesOf(orderId);
   const codesOfLine = ({ lineId }: AcceptableLine): readonly string[] => {
     const line = lines.get(lineId);
     return line === undefined ? [] : unitsOf(line);
   };
+  const loweredMs = shop.loweredAtMs.get(orderId) ?? Number.POSITIVE_INFINITY;
+  const references = lines.get(lowered?.lineId ?? '')?.entries.map(({ reference }) => reference) ?? [];
   const expected: Expected = {
     document,
+    lowered,
+    isWithheld: references.every((reference) => (world.api.ledger.find(reference)?.atMs ?? 0) > loweredMs),
     orderId,
     plan,
     edit,
@@ -88,9 +97,14 @@ export function checkWrittenOrder(
     violate: (invariant, sentence) => world.violate(invariant, `${shop.kind} order ${orderId}: ${sentence}`),
   };
   checkForeign(world, shop, expected);
+  const withheld = lowered !== null && expected.isWithheld ? codesOfLine(lowered) : [];
+  if (withheld.length > 0) world.coverage.hit(`${shop.kind} withheld`);
+  if (!shop.ofLostOutbox.has(orderId) && withheld.some((code) => expected.text.includes(code)))
+    expected.violate('I42', 'shows codes of a line of which it has fewer pieces than were bought');
   if (shop.plan.platform === 'woocommerce') checkNotes(shop, expected);
   else checkFulfilments(shop, expected, isWritten, codesOfLine);
   cover(world, shop, expected);
+  if (isWritten) checkEdited(shop, expected);
   if (!isWritten || edit === 'refunded') return;
   checkCodes(shop, expected);
   checkStated(shop, expected);
@@ -147,7 +161,7 @@ function checkNotes(shop: SimWrittenShop, { orderId, plan, edit, violate }: Expe
 /** Each line is fulfilled once, and its units stand in the order before. */
 function checkFulfilments(
   shop: SimWrittenShop,
-  { orderId, plan, edit, given, violate }: Expected,
+  { orderId, plan, edit, given, lowered, isWithheld, violate }: Expected,
   isWritten: boolean,
   codesOfLine: (line: AcceptableLine) => readonly string[],
 ): void {
@@ -160,8 +174,10 @@ function checkFulfilments(
     const fulfilled = shopify.fulfilled(lineId);
     const most = (line.quantity ?? 1) + (plan.change?.kind === 'raised' || plan.change?.kind === 'put_back' ? 1 : 0);
     if (edit === 'refunded' && fulfilled <= most) continue;
-    const mayBe =
-      isDue && isWritten && edit !== 'cancelled'
+    const isKept = line === lowered && isWithheld && !shop.ofLostOutbox.has(orderId);
+    const mayBe = isKept
+      ? [0]
+      : isDue && isWritten && edit !== 'cancelled'
         ? [left]
         : isDue || edit !== undefined || shop.ofLostOutbox.has(orderId)
           ? [0, left, line.quantity ?? 1]
@@ -177,6 +193,23 @@ function checkFulfilments(
   }
 }
 
+/** An order of the intake that was edited: its customer gets what was bought, unless the order has fewer pieces now. */
+function checkEdited(shop: SimWrittenShop, { document, orderId, plan, text, violate }: Expected): void {
+  const { kind } = plan.change ?? {};
+  if (kind !== 'raised' && kind !== 'lowered' && kind !== 'put_back') return;
+  if (shop.plan.options.deliverCodes === 'off' || shop.overtaken.has(orderId)) return;
+  const items = listIn(shop.orderOf(orderId)?.body['line_items']);
+  for (const line of document.lines) {
+    const item = items.find(({ id }) => String(id) === line.line_id);
+    const left = Number(item?.['current_quantity'] ?? item?.['quantity']);
+    const units = unitsOf(line);
+    const ordered = Number(line.extra?.['shop_quantity']);
+    if (line.state !== 'fulfilled' || units.length !== ordered || !(left >= ordered)) continue;
+    if (units.some((code) => !text.includes(code)))
+      violate('I44', `has ${left} pieces of line ${line.line_id}, ${ordered} were bought, and they are not given`);
+  }
+}
+
 function checkCodes(shop: SimWrittenShop, { orderId, edit, codes, text, violate }: Expected): void {
   const { deliverCodes } = shop.plan.options;
   if (deliverCodes === 'off') {
@@ -188,7 +221,7 @@ function checkCodes(shop: SimWrittenShop, { orderId, edit, codes, text, violate 
 /** The order says what the result says. A closed one is not changed any more. */
 function checkStated(
   shop: SimWrittenShop,
-  { document, orderId, edit, stages, given, isTold, violate }: Expected,
+  { document, orderId, edit, stages, given, lowered, isTold, violate }: Expected,
 ): void {
   // A call that was given up, and that the shop processes after a newer one, stands until the result changes again.
   if (!isTold || edit === 'cancelled' || shop.overtaken.has(orderId)) return;
@@ -204,6 +237,8 @@ function checkStated(
   const should = document.lines.map((line) => `${line.line_id} ${line.state}`).join();
   if (is !== should) violate('I44', `says ${is}, and it is ${should}`);
   const all = [...stages.values()];
+  // What of a lowered line was given before, and is told, depends on when.
+  if (lowered !== null) return;
   if (shop.plan.platform === 'shopify') {
     const tags = (shop.shopify.tags.get(orderId) ?? []).toSorted().join();
     const due = [
@@ -235,7 +270,7 @@ function checkStated(
 }
 
 /** The order is complete when all of it was delivered, and then its codes stood in it before. */
-function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, codes, violate }: Expected): void {
+function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, isWithheld, codes, violate }: Expected): void {
   const { options } = shop.plan;
   const { body } = shop.woocommerce.order(orderId);
   const mails = shop.woocommerce.mails.filter((mail) => mail.orderId === orderId && mail.kind === 'completed');
@@ -249,6 +284,8 @@ function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, codes, 
     cancelled: ['cancelled', 'refunded'],
     done_by_hand: ['completed'],
     raised: ['processing', 'completed'],
+    lowered: isWithheld ? ['processing'] : ['processing', 'completed'],
+    put_back: ['processing', 'completed'],
     added: ['processing', 'completed'],
     deleted: [],
   };

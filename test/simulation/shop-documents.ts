@@ -25,7 +25,7 @@ const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString
 export const mappedSku = ({ variant, plan }: AcceptableLine): string => (variant ?? plan ?? '').toUpperCase();
 
 const fullWidth = (sku: string): string =>
-  [...sku].map((letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfe_e0)).join('');
+  sku.replaceAll(/./g, (letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfe_e0));
 
 /** How people, shops and spreadsheets write a SKU. */
 const spellings: readonly ((sku: string) => string)[] = [

@@ -352,6 +352,9 @@ export class SimStorefront {
     // The first worker may have started after it.
     const isOld = paidS < connectedS || wallStartMs + plan.atMs < connectedS * 1000;
     const flags = stored.openFlags(line);
+    const isMapped = plan.oddity?.kind !== 'near' && this.#lostSku?.sku !== mappedSku(line);
+    if (flags.includes('unknown_sku') && isMapped)
+      violate('I24', `${lineName(line)} is flagged for its SKU, and the map has it in another spelling`);
     if (flags.includes('unknown_sku')) hit(plan.oddity?.kind === 'near' ? 'odd order near' : 'sold without its SKU');
     if (plan.oddity?.kind === 'sold_before') {
       hit('odd order sold_before');
@@ -395,6 +398,10 @@ export class SimStorefront {
     const { kind } = state.plan.change ?? {};
     if (kind !== 'raised' && kind !== 'lowered' && kind !== 'put_back') return;
     const entries = stored.entries(line);
+    const [first] = entries;
+    const isUnsent = entries.length === 1 && first?.state === 'pending' && first.attempts === 0;
+    if (isUnsent && bought !== leftOf(line, state) && !isTouched(first.reference))
+      violate('I26', `${lineName(line)} was not sent, and ${bought} would be bought, not ${leftOf(line, state)}`);
     if (entries.some(({ reference, state: is }) => is === 'held' || overStates.has(is) || isTouched(reference))) return;
     const changes = ['changed_after_purchase', 'refunded_in_storefront', 'two_states_in_one_second'];
     const isTold = stored.openFlags(line).some((code) => changes.includes(code));

@@ -41,6 +41,8 @@ export class SimWrittenShop implements Receiver {
   readonly progress: ReceiverProgress;
   /** What people did to an order. */
   readonly edits = new Map<string, ShopEdit['kind']>();
+  /** When people took a piece of the first line out of an order. */
+  readonly loweredAtMs = new Map<string, number>();
   /** Called when an order was changed over the API; the shop tells that by a webhook. */
   onWritten: (orderId: string) => void = () => undefined;
   /** How many pieces of a line people fulfilled. */
@@ -91,13 +93,7 @@ export class SimWrittenShop implements Receiver {
   begin(): void {
     const { orders, edits } = this.plan;
     for (const order of this.plan.comesByIntake === true ? [] : orders) this.#place(order);
-    for (const edit of edits) {
-      this.#openEdits += 1;
-      this.#time.after(edit.atMs, () => {
-        this.#openEdits -= 1;
-        this.#edit(edit);
-      });
-    }
+    for (const edit of edits) this.#soon(edit.atMs, () => this.#edit(edit));
   }
 
   get done(): boolean {
@@ -205,22 +201,26 @@ export class SimWrittenShop implements Receiver {
     this.show(state);
   }
 
-  #edit({ orderId, kind }: ShopEdit): void {
+  #edit({ orderId, kind: drawn }: ShopEdit): void {
     const order = this.orderOf(orderId);
     if (order === undefined || this.edits.has(orderId)) return;
     const { body } = order;
     const items = listIn(body['line_items']);
     const [first] = items;
+    const kind = drawn === 'lowered' && Number(first?.['quantity']) < 2 ? 'raised' : drawn;
     this.edits.set(orderId, kind);
     if (kind === 'deleted') this.#orders.splice(this.#orders.indexOf(order), 1);
     else if (kind === 'added')
       items.push({ id: Number(`${orderId}99`), sku: 'BOOK', quantity: 1, current_quantity: 1, meta_data: [] });
-    else if (kind === 'raised') {
-      Object.assign(first ?? {}, {
-        quantity: Number(first?.['quantity']) + 1,
-        current_quantity: Number(first?.['quantity']) + 1,
-      });
+    else if (kind === 'raised' || kind === 'put_back') {
+      this.#changeQuantity(first, 1);
       if (this.kind === 'shopify') this.shopify.raise(orderId, String(first?.['id']));
+      if (kind === 'put_back') this.#soon(60_000, () => this.#putBack(orderId, first));
+    } else if (kind === 'lowered') {
+      this.loweredAtMs.set(orderId, this.#time.nowMs);
+      this.#changeQuantity(first, -1);
+      const line = this.#fulfilmentLines(orderId)[0];
+      if (line !== undefined) line.remaining = Math.max(0, line.remaining - 1);
     } else if (kind === 'cancelled')
       Object.assign(
         body,
@@ -230,6 +230,33 @@ export class SimWrittenShop implements Receiver {
       );
     else if (this.kind === 'woocommerce') body['status'] = 'completed';
     else this.#fulfilByHand(orderId);
+  }
+
+  #soon(ms: number, act: () => void): void {
+    this.#openEdits += 1;
+    this.#time.after(ms, () => {
+      this.#openEdits -= 1;
+      act();
+    });
+  }
+
+  #changeQuantity(item: Record<string, unknown> | undefined, by: 1 | -1): void {
+    const quantity = Number(item?.['quantity']) + by;
+    // A piece that staff of Shopify remove stays in the quantity.
+    if (this.kind === 'shopify' && by < 0) Object.assign(item ?? {}, { current_quantity: quantity });
+    else Object.assign(item ?? {}, { quantity, current_quantity: quantity });
+  }
+
+  #putBack(orderId: string, first: Record<string, unknown> | undefined): void {
+    this.#changeQuantity(first, -1);
+    const open = this.#fulfilmentLines(orderId).findLast(
+      ({ lineId, remaining }) => lineId === String(first?.['id']) && remaining > 0,
+    );
+    if (open !== undefined) open.remaining -= 1;
+  }
+
+  #fulfilmentLines(orderId: string) {
+    return this.shopify.fulfilmentOrders.filter((one) => one.orderId === orderId).flatMap(({ lines }) => lines);
   }
 
   /** A person fulfils one piece of the first line, if any is left. */

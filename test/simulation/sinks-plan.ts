@@ -26,7 +26,8 @@ export interface ReceiverTroubles {
 export interface ShopEdit {
   readonly atMs: number;
   readonly orderId: string;
-  readonly kind: 'cancelled' | 'done_by_hand' | 'raised' | 'added' | 'deleted';
+  /** `put_back`: one piece more for a minute. */
+  readonly kind: 'cancelled' | 'done_by_hand' | 'raised' | 'lowered' | 'put_back' | 'added' | 'deleted';
 }
 
 interface ShopSink {

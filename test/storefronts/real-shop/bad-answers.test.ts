@@ -17,10 +17,10 @@ describe.skipIf(folder === undefined)(
       await both.setWebhooks('active');
     });
 
-    /** What an operator reads: the report of a read-back, `doctor` and `/healthz`. */
+    /** What an operator reads about the shop's answers. */
     const told = async (): Promise<string> => {
       const { stdout } = await commandLine(both.place, 'reconcile', '--json');
-      return [stdout, JSON.stringify(await both.doctor()), await both.ask('/healthz')].join('\n');
+      return [stdout, JSON.stringify(await both.doctor())].join('\n');
     };
     const readBack = async () => await commandLine(both.place, 'reconcile');
 
@@ -46,6 +46,8 @@ describe.skipIf(folder === undefined)(
       await both.setWebhooks('paused');
       const headers = { 'content-type': 'application/json', ...shown };
       both.shop.setFault({ match: orderList, status: 200, body: '[]', headers, times: -1 });
+      // A run that had begun before may still see the shop itself.
+      await readBack();
       const id = await both.shop.order([both.line('STEAM-20')]);
       const { code } = await readBack();
       expect(both.boughtFor(id)).toBe(0);
@@ -63,12 +65,15 @@ describe.skipIf(folder === undefined)(
         for (const id of both.webhookIds) await both.shop.call('PUT', `/webhooks/${id}`, { secret: value });
       };
       await set('another-secret-of-the-shop');
-      const ids = [await both.shop.order([both.line('STEAM-20')]), await both.shop.order([both.line('STEAM-20')])];
-      for (const id of ids) await both.settled(id, 'fulfilled');
-      await expect.poll(() => both.flagsOf(null), within).toEqual(['signature_refused']);
-      expect(await both.ask('/healthz')).toMatch(/"webhook":\{[^}]*"status":"warn"|signature/);
-      await set(secret);
-      await both.setWebhooks('active');
+      try {
+        const ids = [await both.shop.order([both.line('STEAM-20')]), await both.shop.order([both.line('STEAM-20')])];
+        for (const id of ids) await both.settled(id, 'fulfilled');
+        await expect.poll(() => both.flagsOf(null), within).toEqual(['signature_refused']);
+        expect(await both.ask('/healthz')).toContain('"webhook":"warn"');
+      } finally {
+        await set(secret);
+        await both.setWebhooks('active');
+      }
       await both.completed(await both.shop.order([both.line('STEAM-20')]));
       await expect.poll(() => both.flagsOf(null), within).toEqual([]);
     });
@@ -154,9 +159,9 @@ describe.skipIf(folder === undefined)(
       onTestFinished(() => both.close());
       const { shop } = both;
       await both.completed(await shop.order([both.line('STEAM-20')]));
+      const metBefore = shop.answers(503);
       shop.setMaintenance(true);
-      const { code } = await commandLine(both.place, 'reconcile');
-      expect(code).not.toBe(0);
+      await expect.poll(() => shop.answers(503), within).toBeGreaterThan(metBefore);
       shop.setMaintenance(false);
       const began = performance.now();
       const id = await shop.order([both.line('STEAM-20')]);

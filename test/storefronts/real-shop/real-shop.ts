@@ -159,8 +159,16 @@ export class RealShop {
 
   /** The calls by https so far: method and path. */
   calls(): readonly string[] {
-    const text = readFileSync(join(this.#folder, 'access.log'), 'utf8');
-    return text.split('\n').flatMap((line) => /^\S+ (\S+ \S+)/.exec(line)?.[1] ?? []);
+    return this.#log().flatMap((line) => /^\S+ (\S+ \S+)/.exec(line)?.[1] ?? []);
+  }
+
+  /** How many calls by https were answered with a status so far. */
+  answers(status: number): number {
+    return this.#log().filter((line) => line.split(' ')[3] === String(status)).length;
+  }
+
+  #log(): readonly string[] {
+    return readFileSync(join(this.#folder, 'access.log'), 'utf8').split('\n');
   }
 
   /** What a plugin does at each request, as PHP; null: it is removed. The shop may run an older text of the same name for seconds. */

@@ -124,6 +124,28 @@ describe('a copy of an order', () => {
   });
 });
 
+describe('a copy of an order whose SKU had left the map', () => {
+  const steam = '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }';
+  const other = '{ NEW: { type: gift_card_order, variant: new-1 } }';
+  const pair = [woo(700, paidWith('pi_3Nabc')), woo(801, paidWith('pi_3Nabc'))];
+
+  it.each([
+    ['the original was bought', 1],
+    ['neither of them was bought', 0],
+  ])('is held when the map has it again and %s', async (_, before) => {
+    const shops = await startShops();
+    await shops.storefronts.followMaps();
+    for (const body of pair.slice(0, before)) await shops.woo(body);
+    shops.mapSkus(other);
+    await shops.storefronts.followMaps();
+    for (const body of pair.slice(before)) await shops.woo(body);
+    expect(states(shops)).toHaveLength(before);
+    shops.mapSkus(steam);
+    await shops.storefronts.followMaps();
+    expect(states(shops)).toEqual(['7000 pending', '8010 held']);
+  });
+});
+
 describe('a copy of an order of Shopify', () => {
   const items = (id: number) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, properties: [] }] });
   const original = shopifyOrder({ id: 1, name: '#1001', checkout_token: 'c0ffee1234', ...items(11) });

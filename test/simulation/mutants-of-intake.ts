@@ -270,11 +270,6 @@ export const mutantsOfIntake: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a line that was sent gets the quantity of an edit',
-    file: refunds,
-    changes: [['  if (!isSurelyUnsent(database, row)) return false;\n', '']],
-  },
-  {
     name: 'a piece that was added after the purchase is told to nobody',
     file: taking,
     changes: [["    flagLine(taking, lineId, flagOf('changed_after_purchase', rule));\n", '']],

@@ -124,12 +124,15 @@ export function codesJson(given: readonly LineStatement[]): string {
   );
 }
 
+/** Whether the shop says that an order is paid: what was bought of it, also as an operator wanted, is given. */
+export const saysPaid = ({ state, lacksPaidMs = false }: ShopOrder): boolean => state === 'paid' || lacksPaidMs;
+
 /**
  * The lines whose units the customer gets: they are done, and the shop's order as it stands now has no fewer pieces of each than
  * were bought. Where it has fewer, an operator decides how many are given.
  */
 export function givenLines({ lines }: OrderStatement, order: ShopOrder): readonly LineStatement[] {
-  if (order.state !== 'paid') return [];
+  if (!saysPaid(order)) return [];
   const left = new Map(order.lines.map(({ lineId, remaining }) => [lineId, remaining]));
   return lines.flatMap((line) => {
     const { lineId, stage, pieces, decidedPieces: decided, units } = line;

@@ -19,6 +19,8 @@ export interface ShopOrder
   readonly paidMs: number | null;
   /** When it was placed, which is never after its payment; null: the order does not say. */
   readonly placedMs: number | null;
+  /** It has the status of a paid order and no time of payment: an operator releases it. */
+  readonly lacksPaidMs?: boolean;
   /** The shop shows it as delivered. */
   readonly isDone: boolean;
   /** The addresses and ids of the shop that the order names, each with its kind: `site shop.example.com`. */

@@ -2,7 +2,14 @@ import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { messageText } from '../../core/message-text.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { codesJson, type LineStatement, type OrderStatement, resultJson, unitFields } from '../shop/order-statement.ts';
+import {
+  codesJson,
+  type LineStatement,
+  type OrderStatement,
+  resultJson,
+  saysPaid,
+  unitFields,
+} from '../shop/order-statement.ts';
 import { type Fields, isObject, listOf } from '../shop/payload-values.ts';
 import { nobodyMailed } from '../shop/platform.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
@@ -167,7 +174,7 @@ export function privateNote(
 
 function whyNotGiven({ lineId, stage, pieces }: LineStatement, { order }: OrderNow): string | null {
   if (stage !== 'done' || pieces === null) return null;
-  if (order.state !== 'paid') return `the order is "${order.status}"`;
+  if (!saysPaid(order)) return `the order is "${order.status}"`;
   return `the order has ${order.lines.find((line) => line.lineId === lineId)?.remaining ?? 0} of ${pieces} now`;
 }
 

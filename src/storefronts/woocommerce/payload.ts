@@ -69,6 +69,7 @@ export function readWooCommerceOrder(
     placedMs: shopTime(document['date_created_gmt']) ?? shopTime(document['date_created']),
     state: isTest ? ('test' as const) : state,
     status: state === 'unknown_status' && (paidMs === null || perhaps !== undefined) ? `${status} ${why}` : status,
+    lacksPaidMs: shown === 'unknown_status' && paidMs === null,
     isDone: withoutPrefix(status) === 'completed',
     sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
     ...commonFields(document, 'number', document['transaction_id']),

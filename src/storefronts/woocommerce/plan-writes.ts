@@ -4,6 +4,7 @@ import {
   isWholeOrderGiven,
   type LineStatement,
   type OrderStatement,
+  saysPaid,
 } from '../shop/order-statement.ts';
 import { nobodyMailed, WriteBackError, type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
 import type { NotePosts } from './note-posts.ts';
@@ -56,7 +57,7 @@ export function planWrites(
   ];
   const fields = missingFields(ofOrder, now.fields);
   const lines = isClosed || !options.lineMeta ? [] : missingLineFields(statement, options, now);
-  const isOpen = order.state === 'paid' && order.status !== 'completed' && unmailed.length === 0;
+  const isOpen = saysPaid(order) && !order.isDone && unmailed.length === 0;
   const isDone = options.status === 'completed' && isOpen;
   const noteWrites = (isForCustomer: boolean) =>
     notes.filter((note) => note.isForCustomer === isForCustomer).map((note) => ({ kind: 'note', note }) as const);
@@ -123,7 +124,7 @@ function whyWithheld(
   options: WooCommerceWriteBack,
   { order }: OrderNow,
 ): WriteBackError | null {
-  const isOpen = order.state !== 'paid' && order.state !== 'closed';
+  const isOpen = !saysPaid(order) && order.state !== 'closed';
   const gives = options.deliverCodes !== 'off' || options.status === 'completed';
   if (!isOpen || !gives || !lines.some(({ stage }) => stage === 'done')) return null;
   return withheldUntilPaid(`has the status "${order.status}"`);

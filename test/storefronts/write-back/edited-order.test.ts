@@ -44,6 +44,14 @@ const refundOf = (id: string, quantity: number) => ({
 });
 const flagsOf = ({ store }: WrittenShop) => store.read.attention(10).map(({ code }) => code);
 
+it('an order that an operator released although it has no date of payment gives what was bought', async () => {
+  const { written, order, edit, mailed } = await shopWith(1);
+  await written.buy();
+  await edit(() => (order.body['date_paid_gmt'] = null));
+  await written.told();
+  expect([mailed(), order.body['status']]).toEqual([[1], 'completed']);
+});
+
 describe('an order whose quantity is raised', () => {
   it('before it is sent is bought with the new quantity, and given and completed', async () => {
     const { written, order, setQuantity, mailed } = await shopWith(1);

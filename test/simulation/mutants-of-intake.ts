@@ -250,7 +250,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     changes: [['const isOther = !isLate && ', 'const isOther = isLate && ']],
   },
   {
-    name: 'another sale with known ids is told to nobody',
+    name: 'another sale with known ids is flagged for nobody',
     file: taking,
     changes: [['flagged: takeUnreadableOrder(outbox, { ...delivered, ...givenAgain }) };', 'flagged: 0 };']],
   },
@@ -270,7 +270,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a piece that was added after the purchase is told to nobody',
+    name: 'a piece that was added after the purchase is flagged for nobody',
     file: taking,
     changes: [["    flagLine(taking, lineId, flagOf('changed_after_purchase', rule));\n", '']],
   },

@@ -47,6 +47,9 @@ interface OrderSnapshot extends Omit<ReadContext, 'refunds' | 'nowMs'> {
   readonly isLast?: boolean;
 }
 
+/** While so many orders wait to be read, a delivery that names more is flagged. */
+const mostNamed = 1000;
+
 type PaidOrder = Pick<ShopOrder, 'orderId' | 'paidMs' | 'placedMs' | 'state' | 'lines'>;
 
 interface AskedShop {
@@ -341,7 +344,7 @@ export class ShopHandler {
   async #takeUnusable({ document, topic, refunds }: OrderSnapshot): Promise<StorefrontAnswer> {
     const found = unusableDelivery(document, topic ?? '');
     if (found === null) return { kind: 'other' };
-    if (refunds === 'not_read' && found.ids.length > 0) {
+    if (refunds === 'not_read' && found.ids.length > 0 && this.named.size < mostNamed) {
       for (const id of found.ids) this.named.add(id);
       return { kind: 'other', result: 'read_back' };
     }

@@ -98,7 +98,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     const { headers } = incoming;
     const { signatureHeader, unsignedPing, testHeader, topicHeader, siteHeader } = handler.webhook;
     const signature = headers[signatureHeader]?.toString();
-    // What nobody signed takes no memory; only a ping is that short.
+    // An unsigned body takes no memory; only a ping is that short.
     if (!hasFormOfSignature(signature) && !(Number(headers['content-length']) < 64)) throw wronglySigned();
     // A longer one is read, too: whether it is signed decides whether it is flagged.
     const from = { isVerified: false, maxBytes: 2 * mostBytes };

@@ -110,7 +110,7 @@ export class Results extends OutboxSteps {
   readonly csvFiles = new CsvFiles(this.outbox);
 
   /**
-   * Those that give units come first, except for a probe: the same one, which fails, must not be every probe.
+   * Results that give units come first. A probe goes by due time alone, so that one failing result is not every probe.
    * @param without requests that are left out. Default: none
    */
   async dueDeliveries(

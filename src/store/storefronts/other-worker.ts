@@ -5,7 +5,7 @@ import type { Outbox } from '../sqlite/outbox.ts';
 import { flagShop } from './order-records.ts';
 import type { OrderKey, StorefrontOrder } from './storefront-order.ts';
 
-// What is held was not bought, and the trial of a sandbox says nothing about real orders.
+// A held line was not bought, and a sandbox's trial says nothing about real orders.
 const selectShown = statementOf<
   { result: string | null; sandbox: number },
   Record<'lineId' | 'reference', string> & { isKnown: number }

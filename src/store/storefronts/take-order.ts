@@ -92,7 +92,7 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   flagUnreadable(taking);
   flagOfMany(taking, seen);
   takeLines(taking);
-  // What its customer gets of a bought line may be more or less now.
+  // The customer may get more or less of a bought line now.
   const requestId = isMoved ? findRequest(database).get(order.source, order.orderId) : undefined;
   if (requestId !== undefined) resultChanged(outbox, requestId, order.nowMs, true);
   if (seen !== null) takeRemovedLines(taking);
@@ -196,7 +196,7 @@ function takeLines(taking: Taking): void {
     if (related === undefined) continue;
     taking.taken.accepted -= 1;
     const rows = holdNewLine(taking, lineId, related.why);
-    // Whoever looks at the other order sees it, too.
+    // The other order shows it, too.
     auditChange(database, { ...order, orderId: related.otherId }, 'hold', rows, related.whyOther);
   }
 }

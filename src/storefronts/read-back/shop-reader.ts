@@ -215,7 +215,7 @@ export class ShopReader {
     const { handler, api, logger } = this.#deps;
     try {
       const read = await api.order(orderId, signal);
-      // What a delivery named may be no order, so its absence is no deletion.
+      // A delivery may have named something else than an order, so its absence is no deletion.
       if (handler().named.delete(orderId) && read === null) return true;
       this.#count(await handler().takeNow(orderId, read, { api, signal }), counts);
       return true;

@@ -36,7 +36,7 @@ export function marksOf(document: Fields, number: unknown, payment: unknown): re
   const others = [...as('part_of', numbersIn(idOf(document['parent_id']))), ...as('names', names.slice(0, 50))];
   const kept = fields.flatMap(([key, value]) => (ofPayment.test(key) && !isRenewal ? [value] : []));
   const payments = [payment, ...kept].filter((id) => typeof id === 'string' && /^(?=.*\d).{4,200}$/.test(id));
-  // Whoever knows the key of an order may see it.
+  // The key lets anybody see the order, so only its digest is stored.
   const key = document['order_key'];
   const keys = typeof key === 'string' && key !== '' ? [hash('sha256', key)] : [];
   const marks = [...as('is', own), ...as('payment', payments.map(String)), ...as('key', keys)];

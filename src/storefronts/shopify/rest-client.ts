@@ -109,7 +109,7 @@ export class ShopifyApi implements ShopApi {
       }))
       .toSorted((a, b) => (a.ms ?? 0) - (b.ms ?? 0));
     let left = Number(total);
-    // What is paid later is for what was added to the order.
+    // A later payment is for lines that were added to the order.
     return payments.find(({ amount }) => (left -= amount) < 0.005)?.ms ?? payments.at(-1)?.ms ?? null;
   }
 

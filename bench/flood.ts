@@ -41,7 +41,7 @@ async function acknowledgedPerSecond(pool: Pool, prefix: string): Promise<number
 
 function startAttack(plan: AttackPlan): ChildProcess {
   const program = join(import.meta.dirname, '../test/e2e/attacks/attacker.ts');
-  return spawn(process.execPath, [program, JSON.stringify(plan)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, [program, JSON.stringify(plan)], { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 
 /** The rate of the shop alone and beside an attack from other addresses, in turns. */
@@ -62,10 +62,11 @@ async function measureAttack(attack: string): Promise<{ aloneRate: number; besid
     const attacked: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       alone.push(await acknowledgedPerSecond(pool, `alone-${round}`));
-      const child = startAttack({ attack, port, adminPort: 0, from: null, ms: measuredMs + 1000, token: 'unknown' });
+      const child = startAttack({ attack, port, adminPort: 0, from: null, token: 'unknown' });
       const ended = once(child, 'exit');
       await once(child.stdout ?? child, 'data');
       attacked.push(await acknowledgedPerSecond(pool, `attacked-${round}`));
+      child.stdin?.end();
       await ended;
     }
     await pool.close();

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -9,7 +10,6 @@ export interface AttackPlan {
   readonly adminPort: number;
   /** The only address from which the attack comes; null: it comes from many. */
   readonly from: string | null;
-  readonly ms: number;
   /** A proven caller's token: for attacks that anybody with one token can make. */
   readonly token: string;
 }
@@ -24,8 +24,10 @@ const head = (more: string): string =>
 const plan: AttackPlan = JSON.parse(process.argv[2] ?? '{}');
 const addresses = plan.from === null ? addressesOf(plan.attack === 'pipelining_of_many' ? 400 : 20) : [plan.from];
 const port = plan.attack === 'two_gets' ? plan.adminPort : plan.port;
-const endMs = performance.now() + plan.ms;
-const isOver = (): boolean => performance.now() >= endMs;
+/** The attack lasts until the standard input is closed. */
+let over = false;
+const ended = once(process.stdin.resume(), 'end').then(() => (over = true));
+const isOver = (): boolean => over;
 
 /** Opens a connection from one of the addresses. Its errors are what the attack provokes. */
 function open(index: number, onData: 'read' | 'unread' = 'read'): Socket {
@@ -49,7 +51,7 @@ async function flood(index: number, parts: () => Iterable<string | Buffer>, onDa
         await new Promise<void>((resolve) => {
           const done = (): void => resolve();
           socket.once('drain', done).once('close', done);
-          setTimeout(done, Math.max(0, endMs - performance.now())).unref();
+          void ended.then(done);
         });
       }
     }

@@ -54,8 +54,6 @@ export async function performCommand(
       return { kind: 'entry', ...(await store.operator.givePieces({ ...command, nowMs })) };
     case 'bulk':
       return { kind: 'bulk', ...(await store.operator.actInBulk({ ...command, ...policy })) };
-    case 'take_flagged':
-      return { kind: 'submitted', lines: [await store.operator.takeFlagged({ ...command, nowMs })] };
     case 'acknowledge':
       return { kind: 'acknowledged', ...(await store.operator.acknowledge({ ...command, nowMs })) };
     case 'pause':

@@ -8,7 +8,7 @@ import type { ShopSettings } from './shop/shop-settings.ts';
 import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } from './shop/shop-order.ts';
 
 /** An order that is no test. */
-type RealOrder = ShopOrder & { readonly state: ShopOrderState };
+export type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 
 /** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
 type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
@@ -91,13 +91,10 @@ const isOfMany = ({ hold }: StorefrontLine): boolean => hold !== null && ofManyC
 /** A bigger order is not kept: who sells so many unknown SKUs has another problem than one wrong row of the map. */
 const mostKeptLines = 100;
 
-/** The order with those lines that were flagged because of their SKU, and the bundles that they are parts of. */
+/** The order, if a line of it was flagged because of its SKU. */
 function keptOf(order: RealOrder, planned: readonly StorefrontLine[]): string | null {
-  const flagged = new Set(planned.filter(({ hold }) => hold?.code === unknownSku).map(({ lineId }) => lineId));
-  if (flagged.size === 0 || flagged.size > mostKeptLines) return null;
-  const parents = new Set(order.lines.flatMap(({ lineId, parentId }) => (flagged.has(lineId) ? (parentId ?? []) : [])));
-  const lines = order.lines.filter(({ lineId }) => flagged.has(lineId) || parents.has(lineId));
-  return JSON.stringify({ ...order, lines, unreadable: [] } satisfies RealOrder);
+  const isKept = order.lines.length <= mostKeptLines && planned.some(({ hold }) => hold?.code === unknownSku);
+  return isKept ? JSON.stringify(order) : null;
 }
 
 /** Reads what `planOrder` has kept: it was written by this program alone. */

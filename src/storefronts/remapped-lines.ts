@@ -1,13 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NewRequest } from '../core/entry/replacement.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import type { AcceptableLine } from '../core/order/order-request.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
 import { rulesOfLine } from '../core/order/sku.ts';
 import type { SkuMap } from '../core/order/sku-map.ts';
 import type { MappedLine } from '../store/read/mapped-lines.ts';
-import type { FlaggedSku } from '../store/storefronts/flagged-skus.ts';
-import { planOrder, readKeptOrder, rulesOfShop, toOrderLine } from './plan-order.ts';
+import { rulesOfShop, toOrderLine } from './plan-order.ts';
 import type { ShopSettings } from './shop/shop-settings.ts';
 
 /** Where a line's SKU map is, and what stands beside it. */
@@ -49,29 +47,4 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
     });
   }
   return request;
-}
-
-/**
- * The order of a flagged line by the present SKU map.
- * @throws OrderSyncError REFUSED when it cannot be ordered
- */
-export function lineForFlag(
-  flag: FlaggedSku,
-  shop: ShopSettings,
-  skus: SkuMap,
-  nowMs: number,
-  ownSkus: ReadonlySet<string> | null = null,
-): AcceptableLine {
-  const { source, orderId, lineId, keptOrder } = flag;
-  if (keptOrder === null) {
-    throw new OrderSyncError('REFUSED', `the shop's order ${source}/${orderId} does not ask for line ${lineId} now`, {
-      hint: 'look at the order in the shop: the line is taken in when the shop shows it as paid',
-    });
-  }
-  const context = { actor: '', nowMs, isReadNow: false, ownSkus };
-  const line = planOrder(readKeptOrder(keptOrder), shop, skus, context).lines?.find((it) => it.lineId === lineId);
-  if (line?.buy) return line.buy;
-  throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} ${line?.hold?.rule ?? 'is not paid'}`, {
-    hint: `correct ${shop.skuMap}, or end the row with \`order-sync orders ack ${flag.id}\``,
-  });
 }

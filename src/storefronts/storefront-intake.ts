@@ -4,14 +4,11 @@ import type { Clock } from '../core/clock.ts';
 import { messageText } from '../core/message-text.ts';
 import { whatToDo } from '../core/operator/attention.ts';
 import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
-import { hasCode } from '../core/order-sync-error.ts';
 import type { AcceptedLines } from '../store/intake/intake.ts';
-import type { FlaggedSku } from '../store/storefronts/flagged-skus.ts';
 import { notShown, type StorefrontOrder, type StorefrontTaken } from '../store/storefronts/storefront-order.ts';
 import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
-import { isVariation, planDeletion, planOrder, readKeptOrder } from './plan-order.ts';
-import { lineForFlag } from './remapped-lines.ts';
+import { isVariation, planDeletion, planOrder, readKeptOrder, type RealOrder } from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
 import { unusableDelivery } from './shop/unusable-delivery.ts';
 import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
@@ -49,8 +46,6 @@ interface OrderSnapshot extends Omit<ReadContext, 'refunds' | 'nowMs'> {
 
 /** While so many orders wait to be read, a delivery that names more is flagged. */
 const mostNamed = 1000;
-
-type PaidOrder = Pick<ShopOrder, 'orderId' | 'paidMs' | 'placedMs' | 'state' | 'lines'>;
 
 interface AskedShop {
   readonly api: Pick<ShopApi, 'ownSkus' | 'paidMs'>;
@@ -150,15 +145,21 @@ export class ShopHandler {
     const { state } = order;
     if (!(await this.#isOwn(order.sites, snapshot))) return { kind: 'other_shop' };
     if (state === 'test') return { kind: 'test', order };
+    return await this.#takeReal({ ...order, state }, snapshot);
+  }
+
+  async #takeReal(order: RealOrder, snapshot: Omit<OrderSnapshot, 'isTest' | 'topic'>): Promise<StorefrontAnswer> {
+    const { refunds, isListed } = snapshot;
     const areProven = await this.#proveSkus(order, snapshot);
     const ownSkus = snapshot.isLast === true || this.shop.rest === null ? null : this.#ownSkus;
     const earliestMs = await this.#earliestMs();
-    const paidMs = await this.#paidMs({ ...order, state }, snapshot, earliestMs);
-    const known = { ...order, state, paidMs: paidMs === 'not_read' ? null : paidMs };
+    const paidMs = await this.#paidMs(order, snapshot, earliestMs);
+    const known = { ...order, paidMs: paidMs === 'not_read' ? null : paidMs };
     const skus = await this.skus.current();
     const shown = [...order.lines, ...order.unreadable].flatMap(({ sku }) => (sku === null ? [] : [normalSku(sku)]));
     const asked = { source: this.shop.source, skus: JSON.stringify(shown) };
     const before = await this.#deps.store.mappedBefore(asked);
+    const now = { ...this.#context(), isReadNow: isListed };
     const plan = planOrder(known, this.shop, skus, { ...now, earliestMs, ownSkus, before });
     // Another map may have come into use meanwhile, which has what this one lacks.
     if (skus !== this.#followed) this.#followed = null;
@@ -205,7 +206,11 @@ export class ShopHandler {
    * When an order was paid: as it says itself, as an earlier state told, or as its payments say. One that was placed lately was
    * paid lately. Null: nobody knows it. `not_read`: the shop must be asked.
    */
-  async #paidMs(order: PaidOrder, snapshot: OrderSnapshot, earliestMs: number): Promise<number | null | 'not_read'> {
+  async #paidMs(
+    order: RealOrder,
+    snapshot: Pick<OrderSnapshot, 'asked' | 'document' | 'isLast'>,
+    earliestMs: number,
+  ): Promise<number | null | 'not_read'> {
     const { maxAgeH, source, rest } = this.shop;
     const { orderId, paidMs, placedMs, state } = order;
     if (platformOf(this.shop).showsPayment || placedMs === null || state !== 'paid') return paidMs;
@@ -235,7 +240,7 @@ export class ShopHandler {
     return true;
   }
 
-  /** Puts a changed SKU map into use: remembers it, and buys the lines that were flagged because it lacked their SKU. */
+  /** Puts a changed SKU map into use: remembers it, and takes in again the orders with SKUs that the map lacked. */
   async followMap(): Promise<void> {
     const { store, clock } = this.#deps;
     const { source } = this.shop;
@@ -243,34 +248,17 @@ export class ShopHandler {
     if (skus !== this.#followed) {
       await store.useSkus({ source, skus: JSON.stringify(skus.normalForms), nowMs: clock.wallMs() });
       this.#followed = skus;
-      for (const flag of await store.keptFlags(source)) {
-        await this.#takeFlagged(flag, skus);
-        await clock.sleep(1);
+      try {
+        for (const kept of await store.keptOrders(source)) {
+          await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false });
+          await clock.sleep(1);
+        }
+      } catch (error) {
+        this.#followed = null;
+        throw error;
       }
     }
     this.lostSkus = await store.lostSkus(source);
-  }
-
-  async #takeFlagged(flag: FlaggedSku, skus: SkuMap): Promise<void> {
-    const { store, onChanged } = this.#deps;
-    const { shop } = this;
-    const now = this.#context();
-    const kept = readKeptOrder(flag.keptOrder ?? '');
-    // It is read back instead.
-    if (!(await this.#proveSkus(kept, {}))) {
-      const plan = planOrder(kept, shop, skus, { ...now, isReadNow: false });
-      return void (await store.takeOrder({ ...plan, lines: null }));
-    }
-    try {
-      const line = lineForFlag(flag, shop, skus, now.nowMs, shop.rest === null ? null : this.#ownSkus);
-      const asked = { id: flag.id, line, byItself: true, reason: 'the SKU map has its SKU now' };
-      await store.takeFlagged({ ...now, ...asked, actor: 'worker' });
-      onChanged(new Map([[shop.source, 1]]));
-    } catch (error) {
-      if (hasCode(error, 'REFUSED') || hasCode(error, 'NOT_FOUND')) return;
-      this.#followed = null;
-      throw error;
-    }
   }
 
   /** Takes in an order as the shop's API shows it now. */

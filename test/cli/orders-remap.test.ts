@@ -104,18 +104,6 @@ describe('orders reorder --remap', () => {
     });
   });
 
-  it('orders a flagged line in the same way', async () => {
-    const { here, flag } = await withOrder();
-    mapSkus(here, corrected);
-    const shown = await here.run('orders', 'reorder', flag, ...because);
-    expect(shown.stdout).toContain(`${flag} was: nothing: its SKU was not in the map\n`);
-    expect(shown.stdout).toContain('is: 1 x new-1 in USD\n');
-    const done = await here.run('orders', 'reorder', flag, ...because, '--confirm', flag);
-    expect(done.stdout).toMatch(new RegExp(`^${flag} is ordered as os-[a-z2-7]{26}: 1 x new-1 in USD\n$`));
-    expect((await here.run('orders', 'list', '--search', 'new-1')).stdout).toContain('727');
-    expect((await here.run('orders', 'reorder', flag, ...because)).code).toBe(4);
-  });
-
   it.each([
     [
       'the map says the same',
@@ -123,12 +111,10 @@ describe('orders reorder --remap', () => {
       5,
       /says the same for "STEAM-20".*correct it in .*skus.yaml/s,
     ],
-    ['the SKU is still not in the map', (_: string, flag: string) => flag, 5, /not in the SKU map/],
-    ['there is no such row', () => 'line:999', 4, /no open flag/],
     ['there is no such reference', () => 'os-nothing', 4, /"os-nothing" is no reference/],
   ])('says what to do where %s', async (_, idOf, code, message) => {
-    const { here, reference, flag } = await withOrder();
-    const id = idOf(reference, flag);
+    const { here, reference } = await withOrder();
+    const id = idOf(reference);
     const refused = await here.run('orders', 'reorder', id, ...because, '--confirm', id);
     expect([refused.code, refused.stderr]).toEqual([code, expect.stringMatching(message)]);
   });

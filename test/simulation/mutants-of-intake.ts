@@ -212,7 +212,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'what was flagged for its SKU is not bought when the map has it again',
     file: 'storefronts/storefront-intake.ts',
-    changes: [['for (const flag of await store.keptFlags(source)) {', 'for (const flag of [] as FlaggedSku[]) {']],
+    changes: [['for (const kept of await store.keptOrders(source)) {', 'for (const kept of [] as string[]) {']],
   },
   {
     name: 'a sale from before the connection is bought',

@@ -123,7 +123,6 @@ describe('a SKU that left the map', () => {
     shops.mapSkus(steam);
     await shops.storefronts.followMaps();
     expect([shops.bought(), shops.flagged()]).toEqual([['315 2 x steam-usd-20 pending'], []]);
-    expect(shops.outbox.auditLog()).toMatchObject([{ action: 'take_flagged', actor: 'worker' }]);
     await shops.woo(wooLine('Steam-20', 1));
     shops.mapSkus(`${steam} `);
     await shops.storefronts.followMaps();
@@ -186,7 +185,7 @@ describe('a SKU that left the map', () => {
     shops.mapSkus(steam);
     await shops.storefronts.followMaps();
     expect(shops.bought()).toEqual([]);
-    expect(shops.flagged()).toEqual(['315 unknown_sku', '316 too_old']);
+    expect(shops.flagged()).toEqual(['315 too_old', '315 unknown_sku', '316 too_old']);
   });
 
   it('is named in health while it was bought lately, until it is back or acknowledged', async () => {

@@ -4,9 +4,9 @@ import type { CommandResult, StoreCommand } from '../../src/core/operator/operat
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { readSkuFile } from '../../src/storefronts/sku-file.ts';
-import { lineForFlag, newRequestFor } from '../../src/storefronts/remapped-lines.ts';
+import { newRequestFor } from '../../src/storefronts/remapped-lines.ts';
 import { close, fulfilled, nothing } from '../support/outbox.ts';
-import { actOn, openShops, type OpenShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
+import { actOn, openShops, type OpenShops, wooOrder } from './storefront-shops.ts';
 
 const clock = new SystemClock();
 const who = { actor: 'cli:anna', reason: 'the map was wrong' };
@@ -59,11 +59,10 @@ async function remap(shops: OpenShops, reference: string): Promise<CommandResult
   return await perform(shops, { action: 'reorder', reference, confirm: reference, as, ...who });
 }
 
-async function take(shops: OpenShops, id: string): Promise<CommandResult> {
-  const flag = shops.outbox.store.read.flaggedSku(id);
-  if (flag === null) throw new Error(`${id} is a flag`);
-  const line = { ...lineForFlag(flag, shopOf(shops), skusOf(shops), Date.now()), metadata: {}, lineNumber: null };
-  return await perform(shops, { action: 'take_flagged', id, line: { ...line, rules: {} }, ...who });
+/** As a worker does some seconds after the map was changed. */
+async function follow(shops: OpenShops, skus = '{ NEW: { type: gift_card_order, variant: new-1 } }'): Promise<void> {
+  shops.mapSkus(skus);
+  await shops.intake.followMaps();
 }
 
 function shopOf({ intake }: OpenShops) {
@@ -152,55 +151,64 @@ describe('a rejected line whose SKU map was corrected', () => {
 });
 
 describe('a flagged line whose SKU is in the map now', () => {
-  it('is ordered once, and leaves the attention list', async () => {
-    const { shops, id } = await withFlagged();
+  it('is bought once, and leaves the attention list', async () => {
+    const { shops } = await withFlagged();
     expect(shops.flagged()).toEqual(['315 unknown_sku']);
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    expect(await take(shops, id)).toMatchObject({ kind: 'submitted', lines: [{ status: 'accepted' }] });
+    await follow(shops);
     expect([shops.bought(), shops.flagged()]).toEqual([['315 2 x new-1 pending'], []]);
-    expect(shops.outbox.store.read.flaggedSku(id)).toBeNull();
     expect(await shops.woo(wooOrder(oneLine('NEW'), 1))).toMatchObject({ taken: { known: 1 } });
     expect(shops.bought()).toHaveLength(1);
-    expect(shops.outbox.auditLog()).toMatchObject([{ action: 'take_flagged', actor: 'cli:anna' }]);
+  });
+
+  it('changes nothing of the other lines of its order', async () => {
+    const both =
+      '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 }, NEW: { type: gift_card_order, variant: new-1 } }';
+    const shops = await openShops({ woo: { unmatched: 'review' } });
+    const line = (id: number, sku: string) => ({ id, sku, quantity: 2, meta_data: [] });
+    const unreadable = { id: 317, sku: 'STEAM-20', quantity: 'two', meta_data: [] };
+    await shops.woo(wooOrder({ line_items: [line(315, 'STEAM-20'), line(316, 'NEW'), unreadable] }));
+    await settle(shops, fulfilled);
+    await follow(shops, both);
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 fulfilled', '316 2 x new-1 pending']);
+    expect(shops.flagged()).toEqual(['317 unreadable_line']);
   });
 
   it.each([
     ['has a status that nobody has explained', wooOrder({ ...oneLine('NEW'), status: 'packed' }, 1)],
     ['is on hold now', wooOrder({ ...oneLine('NEW'), status: 'on-hold' }, 1)],
+    ['is cancelled now', wooOrder({ ...oneLine('NEW'), status: 'cancelled' }, 1)],
     ['has another SKU there now', wooOrder(oneLine('OTHER'), 1)],
-    ['has another quantity now', wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1)],
     ['cannot be read any more', wooOrder({ ...oneLine('NEW'), status: { name: 'processing' } }, 1)],
-  ])('is refused where the order %s, whatever the person was shown before', async (_, state) => {
-    const { shops, id } = await withFlagged();
-    // The worker has not seen the new map yet.
-    writeLongAgo(shops.skuFile, 'skus: { NEW: { type: gift_card_order, variant: new-1 } }');
-    const flag = shops.outbox.store.read.flaggedSku(id);
-    if (flag === null) throw new Error('it is a flag');
-    const line = { ...lineForFlag(flag, shopOf(shops), skusOf(shops), Date.now()), metadata: {}, lineNumber: null };
+  ])('is not bought where the order %s', async (_, state) => {
+    const { shops } = await withFlagged();
     await shops.woo(state);
-    const command: StoreCommand = { action: 'take_flagged', id, line: { ...line, rules: {} }, ...who };
-    await expect(perform(shops, command)).rejects.toMatchObject({ code: 'REFUSED' });
+    await follow(shops);
     expect(shops.bought()).toEqual([]);
   });
 
-  it('stays takeable when the shop sends the same state again', async () => {
-    const { shops, id } = await withFlagged();
+  it('is bought as the newest state says', async () => {
+    const { shops } = await withFlagged();
+    await shops.woo(wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1));
+    await follow(shops);
+    expect(shops.bought()).toEqual(['315 1 x new-1 pending']);
+  });
+
+  it('is bought where the shop sent the same state again', async () => {
+    const { shops } = await withFlagged();
     await shops.woo(wooOrder(oneLine('NEW')));
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    await take(shops, id);
+    await follow(shops);
     expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
   });
 
-  it('is refused where one of two states in the same second has less of it', async () => {
-    const { shops, id } = await withFlagged();
+  it('is not bought where one of two states in the same second has less of it', async () => {
+    const { shops } = await withFlagged();
     await shops.woo(wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1));
     await shops.woo(wooOrder(oneLine('NEW'), 1));
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    await expect(take(shops, id)).rejects.toMatchObject({ code: 'REFUSED' });
+    await follow(shops);
     expect(shops.bought()).toEqual([]);
   });
 
-  it('is held where it may stand for a line that was bought and vanished, until a person decides', async () => {
+  it('is held where it may stand for a line that was bought and vanished, until an operator decides', async () => {
     const shops = await openShops({ woo: { unmatched: 'review' } });
     await shops.woo(wooOrder());
     await settle(shops, fulfilled);
@@ -208,28 +216,20 @@ describe('a flagged line whose SKU is in the map now', () => {
     const line_items = [{ id: 316, sku: 'STEAM-20', quantity: 2, meta_data: [] }];
     await shops.woo(wooOrder({ line_items }, 1));
     expect(shops.flagged()).toContain('316 unknown_sku');
-    shops.mapSkus('{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }');
-    const id = shops.outbox.store.read.attention(10).find(({ kind }) => kind === 'storefront')?.id ?? '';
-    await take(shops, id);
+    await follow(shops, '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }');
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 fulfilled', '316 2 x steam-usd-20 held']);
     await actOn(shops, '316', { action: 'decide_change', isAnother: false });
     expect(shops.bought()[1]).toBe('316 2 x steam-usd-20 cancelled');
   });
 
-  it('is not found where the order was cancelled', async () => {
-    const { shops, id } = await withFlagged();
-    await shops.woo(wooOrder({ ...oneLine('NEW'), status: 'cancelled' }, 1));
-    expect(shops.outbox.store.read.flaggedSku(id)).toBeNull();
-  });
-
-  it('is refused where the line was ordered before: that entry is ordered again', async () => {
+  it('is not bought where it took the place of a line that was taken back', async () => {
     const shops = await openShops({ woo: { unmatched: 'review' } });
     await shops.woo(wooOrder());
     await shops.woo(wooOrder({ status: 'cancelled' }, 1));
     await shops.woo(wooOrder(oneLine('NEW'), 2));
-    const id = shops.outbox.store.read.attention(10)[0]?.id ?? '';
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
-    await expect(take(shops, id)).rejects.toMatchObject({ code: 'REFUSED', message: /was ordered before/ });
+    await follow(shops);
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 cancelled']);
+    expect(shops.flagged()).toContain('315 paid_after_taken_back');
   });
 
   it('is bought when the shop sends it again', async () => {
@@ -242,14 +242,15 @@ describe('a flagged line whose SKU is in the map now', () => {
   it('is held when the shop sends it again, where an operator who acknowledged it may have bought it elsewhere', async () => {
     const { shops, id } = await withFlagged();
     await perform(shops, { action: 'acknowledge', which: { ids: [id] }, ...who });
-    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await follow(shops);
+    expect(shops.bought()).toEqual([]);
     await shops.woo(wooOrder(oneLine('NEW'), 1));
     expect(shops.bought()).toEqual(['315 2 x new-1 held']);
   });
 
-  it('keeps of the order only what is asked for again, and nothing of the customer', async () => {
-    const { shops, id } = await withFlagged();
-    const kept = shops.outbox.store.read.flaggedSku(id)?.keptOrder ?? '';
+  it('keeps nothing of the customer', async () => {
+    const { shops } = await withFlagged();
+    const [kept] = await shops.outbox.store.storefronts.keptOrders('woo');
     expect(kept).toContain('"NEW"');
     expect(kept).not.toMatch(/zoe|Zoë/);
   });

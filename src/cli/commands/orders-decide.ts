@@ -132,7 +132,7 @@ function addReorder(orders: Command, context: CliContext): void {
   const command = orders
     .command('reorder')
     .description('order again, under a new reference, what was certainly not bought')
-    .argument('<reference>', 'the reference of the entry; with --remap also `line:17` of a flag')
+    .argument('<reference>', 'the reference of the entry')
     .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '')
     .option('--remap', 'order what the SKU map says now; without --confirm, show the old and the new request');
   addReason(command).action(

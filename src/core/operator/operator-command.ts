@@ -89,14 +89,6 @@ export const submitCommandSchema = z.strictObject({
   lines: z.array(lineSchema).max(1000),
 });
 
-export const takeFlaggedCommandSchema = z.strictObject({
-  action: z.literal('take_flagged'),
-  /** A flag of the attention list for a SKU that was not in the map: `line:17`. */
-  id: text(200),
-  line: lineSchema,
-  ...who,
-});
-
 export const operatorCommandSchema = z.discriminatedUnion('action', [
   z.strictObject({ action: z.enum(['hold', 'release', 'cancel', 'retry']), reference, ...who }),
   z.strictObject({
@@ -133,7 +125,6 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     as: z.strictObject({ ...purchase, rules: orderRulesSchema }).optional(),
     ...who,
   }),
-  takeFlaggedCommandSchema,
   z.strictObject({
     action: z.literal('acknowledge'),
     /** Rows of the attention list: these, or those that fit all of the rest. */

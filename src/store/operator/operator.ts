@@ -8,7 +8,6 @@ import { connectorUnproven, proveConnector } from '../submission/connector-canar
 import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../submission/pauses.ts';
 import { acknowledge } from './acknowledgements.ts';
 import { actInBulk, actOnEntry, givePieces, type EntryCommand, type EntryCommandResult } from './entry-command.ts';
-import { takeFlagged } from '../storefronts/flagged-skus.ts';
 
 type ScopeRequest = AuditedRequest & { readonly scope: string };
 
@@ -22,12 +21,6 @@ export class Operator extends OutboxSteps {
 
   /** As `actOnEntry`, for some entries in one step. One that does not fit the filter any more, or refuses, is reported. */
   readonly actInBulk = this.#decision(actInBulk);
-
-  /**
-   * Orders a line of a shop that was flagged because of its SKU, and of which nothing was bought.
-   * @throws OrderSyncError NOT_FOUND, REFUSED when the shop's order has another line there now
-   */
-  readonly takeFlagged = this.#decision(takeFlagged);
 
   /** @throws OrderSyncError REFUSED */
   readonly givePieces = this.#decision(givePieces);

@@ -19,7 +19,6 @@ import { listOrders } from './list-orders.ts';
 import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
-import { readFlaggedSku } from '../storefronts/flagged-skus.ts';
 import { readMappedLine } from './mapped-lines.ts';
 import { readHourStatistics, readSpending } from './statistics.ts';
 import { readTimeline } from './timeline.ts';
@@ -61,7 +60,6 @@ export class OutboxReader {
   readonly skuSightings = this.#bind(readSkuSightings);
   readonly mappedBefore = this.#bind(mappedBefore);
   readonly mappedLine = this.#bind(readMappedLine);
-  readonly flaggedSku = this.#bind(readFlaggedSku);
   readonly sealUsage = this.#bind(readSealUsage);
 
   constructor(source: ResultSource) {

@@ -40,7 +40,7 @@ export interface StorefrontOrder {
   readonly unreadable: readonly UnreadableLine[];
   /** The field for results in the order, of whichever worker. Absent: the platform does not show it. */
   readonly result?: string | null;
-  /** The order as JSON, with those of its lines of which the SKU map does not know the SKU; null: it has none. */
+  /** The order as JSON, if the SKU map lacks the SKU of a line that is ours; null: it lacks none. */
   readonly keptOrder?: string | null;
 }
 

@@ -5,7 +5,6 @@ import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../submission/rechecks.ts';
 import { findSeenState, type SeenState } from './newest-states.ts';
-import { selectKeptFlags, takeFlagged } from './flagged-skus.ts';
 import { mappedBefore, selectLost, useSkus } from './storefront-skus.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
 import { noteResult } from './other-worker.ts';
@@ -40,6 +39,11 @@ const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId:
    WHERE o.source = :source AND o.modified_ms > :sinceMs AND o.state NOT IN ('closed', 'deleted')
      AND EXISTS (SELECT 1 FROM requests r WHERE r.source = o.source AND r.order_id = o.order_id)
    ORDER BY o.modified_ms DESC LIMIT 2000`,
+);
+const selectKept = columnOf<[string], string>(
+  `SELECT kept_order FROM storefront_orders o WHERE source = ? AND kept_order IS NOT NULL AND state = 'paid'
+     AND awaits_read_back = 0 AND EXISTS (SELECT 1 FROM rejections j WHERE j.source = o.source AND j.order_id = o.order_id
+       AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL)`,
 );
 const connect = statementOf<{ source: string; nowMs: number }, never>(
   `INSERT INTO storefront_connections (source, connected_at_ms) VALUES (:source, :nowMs)
@@ -100,8 +104,8 @@ export class Storefronts extends OutboxSteps {
   readonly mappedBefore = this.step(({ database }, asked: Parameters<typeof mappedBefore>[1]) =>
     mappedBefore(database, asked),
   );
-  readonly keptFlags = this.step(({ database }, source: string) => selectKeptFlags(database).all(source));
-  readonly takeFlagged = this.step(takeFlagged);
+  /** The newest states of paid orders with SKUs that the map lacked, as they were kept. */
+  readonly keptOrders = this.step(({ database }, source: string) => selectKept(database).all(source));
   readonly noteResult = this.step(noteResult);
   readonly flagShop = this.step(flagShop);
   readonly endShopFlag = this.write(endShopFlag);

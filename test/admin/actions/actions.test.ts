@@ -190,7 +190,7 @@ describe('an action', () => {
   it('that no form offers is refused: an order, a call, an unknown one', async () => {
     const box = await openOutbox();
     const { csrf, post } = await signedIn(box);
-    for (const action of ['submit', 'reconcile', 'take_flagged', 'seal_again', 'nonsense', ''])
+    for (const action of ['submit', 'reconcile', 'seal_again', 'nonsense', ''])
       expect((await post({ csrf, form: 'a'.repeat(16), action, lines: '[]', reason })).status).toBe(422);
   });
 

@@ -54,3 +54,5 @@ CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_versio
 ALTER TABLE deliveries ADD COLUMN given_up_reason TEXT;
 -- The last result in the shop's order that another worker wrote, as JSON. It is kept when this worker writes its own over it.
 ALTER TABLE storefront_orders ADD COLUMN other_result TEXT;
+-- What was kept had only the lines with unknown SKUs, and is taken in as the whole order from now on.
+UPDATE storefront_orders SET kept_order = NULL;

@@ -72,9 +72,10 @@ export class WireWatch implements WireObserver {
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
+  /** A cache answered, or an order was not found that was bought: then the worker may not know whose key it is. */
+  isKeyInQuestion = false;
+  readonly #bought = new Set<string>();
   /** When a key was last denied, also if it was let in since. */
-  /** How many of its reads a cache answered, by key. */
-  readonly #cached = new Map<string | null, number>();
   readonly #keyDenials = new Map<string, number>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: Invariant, sentence: string) => void;
@@ -166,8 +167,7 @@ export class WireWatch implements WireObserver {
     if (denies === null) this.#answeredWhileDenied(wire, end, code);
     this.calls.onEnd(wire, end, spends ? subjectOf(call) : call.path);
     if (!spends) {
-      if (isCached(end, wire.leftAtMs))
-        this.#cached.set(call.authorization, (this.#cached.get(call.authorization) ?? 0) + 1);
+      this.isKeyInQuestion ||= isCached(end, wire.leftAtMs);
       this.#lookedUp(call.path, end);
       return;
     }
@@ -175,6 +175,7 @@ export class WireWatch implements WireObserver {
     this.#live.delete(`${subject} ${wire.process.number}`);
     const seen = this.of(subject);
     seen.lastMs = this.#nowMs();
+    if (isOrder(end)) this.#bought.add(subject);
     const aboutAll = code !== null && (accountWide.has(code) || keyWide.has(code));
     if (code !== null && !aboutAll && end.http !== 429) seen.refused = true;
     const understood = end.kind === 'answer' && (code !== null || end.http === 429 || isOrder(end));
@@ -203,6 +204,7 @@ export class WireWatch implements WireObserver {
     if (key === undefined) return;
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
     const absences = this.#absences.get(decodeURIComponent(key)) ?? { row: 0, most: 0 };
+    this.isKeyInQuestion ||= codeIn(end) === 'not_found' && this.#bought.has(decodeURIComponent(key));
     const row = codeIn(end) === 'not_found' ? absences.row + 1 : isOrder(end) ? 0 : absences.row;
     this.#absences.set(decodeURIComponent(key), { row, most: Math.max(row, absences.most) });
     const seen = this.seen.get(decodeURIComponent(key));
@@ -226,11 +228,6 @@ export class WireWatch implements WireObserver {
   /** How often in a row lookups of this reference ended with "not found", at most. */
   mostAbsences(reference: string): number {
     return this.#absences.get(reference)?.most ?? 0;
-  }
-
-  /** Whether a cache answered a key so often that the worker may not know whose key it is. */
-  get isKeyInQuestion(): boolean {
-    return Math.max(0, ...this.#cached.values()) >= 3;
   }
 
   /** When the API last denied this key; null: never. */

@@ -153,6 +153,16 @@ export class Installation {
     return new WorkerProcess(child);
   }
 
+  /** Changes the outbox beside the worker. */
+  change(sql: string): void {
+    const database = new SqliteDatabase(this.databasePath);
+    try {
+      database.exec(sql);
+    } finally {
+      database.close();
+    }
+  }
+
   /** Queries the outbox while the worker may be running. */
   query<T>(sql: string): T[] {
     const database = new SqliteDatabase(this.databasePath, { readonly: true });

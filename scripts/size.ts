@@ -11,8 +11,8 @@ import { folderPairs } from './imports.ts';
 
 /** New features raise the limit of `src` by what was agreed for them; all else must fit. */
 const limits = {
-  'lines of src': 48_200,
-  'words of docs': 35_950,
+  'lines of src': 47_950,
+  'words of docs': 35_300,
   'words of README': 700,
   'config keys': 132,
   commands: 34,

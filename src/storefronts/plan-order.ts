@@ -26,7 +26,7 @@ export const isVariation = (product: string | null): boolean => product?.endsWit
 
 const unknownSku = 'unknown_sku';
 /** Of such orders a shop has many, which other people or programs have delivered: one row says so. */
-const ofManyCodes: readonly string[] = ['sold_before_connection', 'sold_long_ago'];
+const oldSale = 'old_sale';
 
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
@@ -86,7 +86,7 @@ function containerSku(line: ShopOrderLine, lines: readonly ShopOrderLine[], skus
   return skus.has(parent.sku) ? parent.sku : containerSku(parent, lines, skus, depth + 1);
 }
 
-const isOfMany = ({ hold }: StorefrontLine): boolean => hold !== null && ofManyCodes.includes(hold.code);
+const isOfMany = ({ hold }: StorefrontLine): boolean => hold?.code === oldSale;
 
 /** A bigger order is not kept: who sells so many unknown SKUs has another problem than one wrong row of the map. */
 const mostKeptLines = 100;
@@ -140,7 +140,7 @@ function planLine(
   if (sku === undefined) {
     const why = skus.whyOurs(line.sku, context.before);
     if (why === null && shop.unmatched === 'ignore') return nothing;
-    if (late !== null && ofManyCodes.includes(late[0])) return hold(...late);
+    if (late?.[0] === oldSale) return hold(...late);
     const rule = `has the SKU ${shownSku}, which ${why ?? 'is not in the SKU map'}; nothing was bought`;
     return { ...nothing, hold: { code: unknownSku, field: null, rule, value: line.sku.slice(0, 128) } };
   }
@@ -183,13 +183,13 @@ function whyLate(
   if (soldMs === null) return null;
   if (soldMs < earliestMs) {
     const since = `before ${isoTime(earliestMs)}, the first start with this shop less \`lookback_h\``;
-    return ['sold_before_connection', `orders that were paid ${since}, are not bought; the last was ${orderId}`];
+    return [oldSale, `orders that were paid ${since}, are not bought; the last was ${orderId}`];
   }
   if (nowMs - soldMs > shop.maxAgeH * 3_600_000) {
     if (isDone) {
       const rule =
         'orders that the shop shows as delivered and that were paid longer ago than max_age_h are not bought';
-      return ['sold_long_ago', `${rule}; the last was ${orderId}`];
+      return [oldSale, `${rule}; the last was ${orderId}`];
     }
     return ['too_old', 'was paid longer ago than max_age_h of the shop allows; nothing was bought'];
   }

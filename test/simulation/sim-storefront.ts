@@ -358,7 +358,7 @@ export class SimStorefront {
     if (flags.includes('unknown_sku')) hit(plan.oddity?.kind === 'near' ? 'odd order near' : 'sold without its SKU');
     if (plan.oddity?.kind === 'sold_before') {
       hit('odd order sold_before');
-      if (stored.flagsOfShop(source, 'sold_before_connection') !== 1)
+      if (stored.flagsOfShop(source, 'old_sale') !== 1)
         violate('I24', `${lineName(line)} was sold before the shop was connected, and no row says so`);
       return;
     }

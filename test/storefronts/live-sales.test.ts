@@ -151,7 +151,7 @@ describe('an order that was paid before its shop was connected', () => {
           wooOrder({ id: 800 + index * 2 + Number(status === 'completed'), status, date_paid_gmt: gmt(agoMs) }),
         );
     await shops.woo(wooOrder({ id: 800, date_paid_gmt: gmt(30 * day) }, 30));
-    expect([shops.bought(), shops.flagged()]).toEqual([[], ['null sold_before_connection']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([[], ['null old_sale']]);
     expect(shops.reasons()[0]).toContain('(8 times)');
   });
 
@@ -175,7 +175,7 @@ describe('an order that was paid before its shop was connected', () => {
     await shops.woo(wooOrder({ id: 802, date_paid_gmt: gmt(50 * hour) }));
     const shirt = [{ id: 1, sku: 'SHIRT', quantity: 1, meta_data: [] }];
     await shops.woo(wooOrder({ id: 803, date_paid_gmt: gmt(50 * hour), line_items: shirt }));
-    expect([shops.bought().length, shops.flagged()]).toEqual([1, ['null sold_before_connection']]);
+    expect([shops.bought().length, shops.flagged()]).toEqual([1, ['null old_sale']]);
     expect(shops.reasons()[0]).toMatch(/the last was 802$/);
   });
 
@@ -194,7 +194,7 @@ describe('an order that was paid before its shop was connected', () => {
       const shop = { title: 'main', source: 'main', fingerprints: [] };
       await outbox.store.storefronts.adoptShops({ shops: [shop], nowMs: Date.now() });
       await run();
-      const row = ['null/null sold_before_connection'];
+      const row = ['null/null old_sale'];
       expect([lookbackH, bought().length, flagged()]).toEqual([
         lookbackH,
         lookbackH === 0 ? 0 : 1,
@@ -208,7 +208,7 @@ describe('an order that was paid before its shop was connected', () => {
     for (const id of [801, 802, 803])
       await shops.woo(wooOrder({ id, status: 'completed', date_paid_gmt: gmt(30 * day) }));
     await shops.woo(wooOrder({ id: 804, date_paid_gmt: gmt(30 * day) }));
-    expect([shops.bought(), shops.flagged()]).toEqual([[], ['315 too_old', 'null sold_long_ago']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([[], ['315 too_old', 'null old_sale']]);
   });
 
   it('needs nobody when it was bought, and is touched long after', async () => {
@@ -247,7 +247,7 @@ describe('an order in a paid status without a date of payment', () => {
   it('is an old sale where it was delivered and placed before the connection', async () => {
     const shops = await connected(hour);
     await shops.woo(wooOrder({ status: 'completed', date_created_gmt: gmt(3 * day), ...undated }));
-    expect([shops.bought(), shops.flagged()]).toEqual([[], ['null sold_before_connection']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([[], ['null old_sale']]);
   });
 });
 
@@ -301,7 +301,7 @@ describe('the time of payment of a Shopify order', () => {
       'were before the connection',
       [{ kind: 'sale', status: 'success', amount: '10.00', processed_at: gmt(2 * day) }],
       0,
-      ['null/null sold_before_connection'],
+      ['null/null old_sale'],
     ],
     [
       'were before it, but for what was added',
@@ -310,7 +310,7 @@ describe('the time of payment of a Shopify order', () => {
         { kind: 'sale', status: 'success', amount: '5.00', processed_at: gmt(1000) },
       ],
       0,
-      ['null/null sold_before_connection'],
+      ['null/null old_sale'],
     ],
     [
       'reached the total now',

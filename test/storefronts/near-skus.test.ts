@@ -108,7 +108,7 @@ it('a line with a near SKU in a sale from before the connection makes no row of 
   const named = [{ title: 'woo', source: 'woo', fingerprints: [] }];
   await shops.outbox.store.storefronts.adoptShops({ shops: named, nowMs: Date.now() });
   for (const id of [1, 2, 3]) await shops.woo(wooLine('STEAM20', 0, id));
-  expect(shops.flagged()).toEqual(['null sold_before_connection']);
+  expect(shops.flagged()).toEqual(['null old_sale']);
 });
 
 describe('a SKU that left the map', () => {

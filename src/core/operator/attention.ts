@@ -105,12 +105,9 @@ export const attentionReasons = {
   webhook_off: holding(
     'nothing: its orders come minutes later, by read-back',
   )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
-  sold_before_connection: holding(
+  old_sale: holding(
     'nothing, if these orders were delivered before',
-  )`where one still waits for its goods, set \`lookback_h\` of the shop so that it covers its payment, \`reload\`, and read it with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,
-  sold_long_ago: holding(
-    'nothing, if these orders were delivered before',
-  )`where one still waits for its goods, give them by hand, or raise \`max_age_h\` of the shop and read it with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,
+  )`where one still waits for its goods, raise \`lookback_h\` or \`max_age_h\` of the shop, \`reload\`, and read it with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,
   other_shop: holding(
     'the orders that name another shop',
   )`remove the webhook from the copy of the shop. If it is this shop under another address, add the address to \`sites\` of the shop, \`reload\`, and read the orders with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,

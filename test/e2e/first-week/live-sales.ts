@@ -16,7 +16,7 @@ import {
 // Test payments, copies of a shop, sales of before.
 
 const ignored = { bought: [], told: [] };
-const before = { bought: [], told: ['shop sold_before_connection'] };
+const before = { bought: [], told: ['shop old_sale'] };
 /** Nothing of it is taken in: a copy has the ids of the shop. */
 const copy = { bought: [], told: ['shop other_shop'] };
 

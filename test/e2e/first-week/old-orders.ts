@@ -10,8 +10,8 @@ const anonymised = {
   meta_data: [meta('_anonymized', 'yes')],
 };
 const oldAt = (hours: number) => ({ created_at: zonedHoursAgo(hours), processed_at: zonedHoursAgo(hours) });
-const oneRow = { told: ['shop sold_before_connection'], count: 30 };
-const longAgo = { told: ['shop sold_long_ago'], count: 30 };
+const oneRow = { told: ['shop old_sale'], count: 30 };
+const longAgo = { told: ['shop old_sale'], count: 30 };
 const year = 24 * 365;
 
 export const floods: readonly Row[] = [

@@ -139,7 +139,7 @@ export const paidBefore: readonly Row[] = [
     connectedH: 24,
     steps: [shopify({ ...created(100), fulfillment_status: 'fulfilled' }, 'orders/fulfilled')],
     bought: [],
-    told: ['shop sold_before_connection'],
+    told: ['shop old_sale'],
   },
   {
     name: 'Shopify: a delivery without a topic',
@@ -166,7 +166,7 @@ export const paidBefore: readonly Row[] = [
       shopify(created(288), 'orders/updated'),
     ],
     bought: [],
-    told: ['shop sold_before_connection'],
+    told: ['shop old_sale'],
   },
 ];
 

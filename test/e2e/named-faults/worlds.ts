@@ -460,7 +460,7 @@ const shop: SpoiltWorld = {
   faults: [
     storefront('a SKU that the map of a shop lacks', ['unknown_sku'], /correct the SKU map/),
     storefront('a refund of something that was bought', ['refund'], /look at the order in the shop/),
-    storefront('an order that was paid long ago', ['sold_before_connection|before'], /lookback_h/),
+    storefront('an order that was paid long ago', ['old_sale|before'], /lookback_h/),
     {
       ...storefront('a webhook that the shop switched off', ['webhook_off'], /switch it on in the shop/),
       health: /has switched off its webhook/,

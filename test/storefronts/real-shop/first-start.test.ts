@@ -52,9 +52,9 @@ describe.skipIf(folder === undefined)(
       await shop.change(unpaid, '$o->payment_complete();');
       await both.settled(unpaid, 'fulfilled');
       expect(boughtBy(both.place)).toBe(1);
-      expect(both.flagsOf(null)).toEqual(['sold_before_connection']);
+      expect(both.flagsOf(null)).toEqual(['old_sale']);
       const rows = await attentionOf(both.place);
-      expect(rows.map(({ reason }) => reason)).toEqual(['sold_before_connection']);
+      expect(rows.map(({ reason }) => reason)).toEqual(['old_sale']);
       expect(await shop.notes(threeDays, false)).toEqual([]);
     });
 
@@ -67,7 +67,7 @@ describe.skipIf(folder === undefined)(
       await both.shop.call('PUT', `/orders/${threeDays}`, { billing: { phone: '555-1234' } });
       await both.afterReadBack();
       expect([threeDays, refunded].map((id) => both.boughtFor(id))).toEqual([0, 0]);
-      expect(both.flagsOf(null)).toEqual(['sold_before_connection']);
+      expect(both.flagsOf(null)).toEqual(['old_sale']);
     });
   },
 );

@@ -156,8 +156,7 @@ SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conf
             -- About a shop as a whole.
             WHEN j.code = 'webhook_off' THEN 'webhook_off'
             WHEN j.code = 'signature_refused' THEN 'signature_refused'
-            WHEN j.code = 'sold_before_connection' THEN 'sold_before_connection'
-            WHEN j.code = 'sold_long_ago' THEN 'sold_long_ago'
+            WHEN j.code = 'old_sale' THEN 'old_sale'
             WHEN j.code = 'other_shop' THEN 'other_shop'
             WHEN j.code = 'skus_lost' THEN 'skus_lost'
             WHEN j.code LIKE 'unusable_%' THEN 'delivery_unusable'

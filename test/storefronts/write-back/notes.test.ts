@@ -150,19 +150,21 @@ describe('a line that was removed and added again after its mail', () => {
 });
 
 describe('a note that the shop refuses', () => {
-  it('does not keep the order from its fields and its status, and stands in the attention list', async () => {
-    const { stub, written, order } = await shopWith([card('100')]);
-    stub.answers.faultOf = ({ method }) =>
-      method === 'POST'
-        ? { kind: 'refuse', reply: { status: 400, body: { code: 'no', message: 'no notes' } } }
-        : { kind: 'none' };
-    await written.buy();
-    await written.told();
-    expect([order.body['status'], stub.shop.fieldsOf('7')['_order_sync_state']]).toEqual(['completed', 'completed']);
-    expect(written.store.read.attention(10).map(({ message }) => message)).toEqual([
-      expect.stringContaining('no notes'),
-    ]);
-  });
+  it.each([
+    ['its own error', { code: 'no', message: 'no notes' }, /no notes/],
+    ['the page of another program', {}, /400, not WooCommerce's answer/],
+  ])(
+    'with %s does not keep the order from its fields and its status, and is in the attention list',
+    async (_, body, why) => {
+      const { stub, written, order } = await shopWith([card('100')]);
+      stub.answers.faultOf = ({ method }) =>
+        method === 'POST' ? { kind: 'refuse', reply: { status: 400, body } } : { kind: 'none' };
+      await written.buy();
+      await written.told();
+      expect([order.body['status'], stub.shop.fieldsOf('7')['_order_sync_state']]).toEqual(['completed', 'completed']);
+      expect(written.store.read.attention(10).map(({ message }) => message)).toEqual([expect.stringMatching(why)]);
+    },
+  );
 });
 
 describe('a worker that was killed', () => {

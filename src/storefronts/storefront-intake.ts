@@ -145,14 +145,17 @@ export class ShopHandler {
     const { state } = order;
     if (!(await this.#isOwn(order.sites, snapshot))) return { kind: 'other_shop' };
     if (state === 'test') return { kind: 'test', order };
-    return await this.#takeReal({ ...order, state }, snapshot);
+    return await this.#takeReal({ ...order, state }, snapshot, await this.#earliestMs());
   }
 
-  async #takeReal(order: RealOrder, snapshot: Omit<OrderSnapshot, 'isTest' | 'topic'>): Promise<StorefrontAnswer> {
+  async #takeReal(
+    order: RealOrder,
+    snapshot: Omit<OrderSnapshot, 'isTest' | 'topic'>,
+    earliestMs: number,
+  ): Promise<StorefrontAnswer> {
     const { refunds, isListed } = snapshot;
     const areProven = await this.#proveSkus(order, snapshot);
     const ownSkus = snapshot.isLast === true || this.shop.rest === null ? null : this.#ownSkus;
-    const earliestMs = await this.#earliestMs();
     const paidMs = await this.#paidMs(order, snapshot, earliestMs);
     const known = { ...order, paidMs: paidMs === 'not_read' ? null : paidMs };
     const skus = await this.skus.current();
@@ -250,7 +253,8 @@ export class ShopHandler {
       this.#followed = skus;
       try {
         for (const kept of await store.keptOrders(source)) {
-          await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false });
+          // It was no old sale when it was kept.
+          await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false }, 0);
           await clock.sleep(1);
         }
       } catch (error) {

@@ -298,8 +298,9 @@ export class ShopHttp {
 function kindOf(status: number, isOfPlatform: boolean): ShopApiError['kind'] {
   if (status === 429) return 'rate_limited';
   if (status >= 500) return 'unavailable';
-  if (status !== 401 && status !== 403) return 'refused';
-  return isOfPlatform ? 'unauthorized' : 'unreadable';
+  const saysNothing = status < 400 || ((status === 401 || status === 403) && !isOfPlatform);
+  if (saysNothing) return 'unreadable';
+  return status === 401 || status === 403 ? 'unauthorized' : 'refused';
 }
 
 const busyKinds: readonly ShopApiError['kind'][] = ['rate_limited', 'unavailable', 'unreachable'];

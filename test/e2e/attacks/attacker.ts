@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -26,7 +25,7 @@ const addresses = plan.from === null ? addressesOf(plan.attack === 'pipelining_o
 const port = plan.attack === 'two_gets' ? plan.adminPort : plan.port;
 /** The attack lasts until the standard input is closed. */
 let over = false;
-const ended = once(process.stdin.resume(), 'end').then(() => (over = true));
+process.stdin.resume().once('end', () => (over = true));
 const isOver = (): boolean => over;
 
 /** Opens a connection from one of the addresses. Its errors are what the attack provokes. */
@@ -51,7 +50,8 @@ async function flood(index: number, parts: () => Iterable<string | Buffer>, onDa
         await new Promise<void>((resolve) => {
           const done = (): void => resolve();
           socket.once('drain', done).once('close', done);
-          void ended.then(done);
+          // It may be over meanwhile.
+          setTimeout(done, 1000).unref();
         });
       }
     }

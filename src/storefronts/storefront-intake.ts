@@ -252,9 +252,14 @@ export class ShopHandler {
       await store.useSkus({ source, skus: JSON.stringify(skus.normalForms), nowMs: clock.wallMs() });
       this.#followed = skus;
       try {
-        for (const kept of await store.keptOrders(source)) {
+        const unknown = await store.unknownSkus(source);
+        // The others are not written anew: a shop that sells much else has thousands.
+        const known = unknown.flatMap(({ orderId, sku }) => (skus.has(sku) ? [orderId] : []));
+        for (const orderId of new Set(known)) {
+          const kept = await store.keptOrder({ source, orderId });
           // It was no old sale when it was kept.
-          await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false }, 0);
+          if (kept !== null)
+            await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false }, 0);
           await clock.sleep(1);
         }
       } catch (error) {

@@ -45,7 +45,7 @@ const reads = new Set([
   'intake.files.find',
   'intake.files.rejections',
   'storefronts.connectedAt',
-  'storefronts.keptOrders',
+  'storefronts.unknownSkus',
   'storefronts.lostSkus',
   'storefronts.mappedBefore',
   'storefronts.seenOrder',

@@ -40,10 +40,15 @@ const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId:
      AND EXISTS (SELECT 1 FROM requests r WHERE r.source = o.source AND r.order_id = o.order_id)
    ORDER BY o.modified_ms DESC LIMIT 2000`,
 );
-const selectKept = columnOf<[string], string>(
-  `SELECT kept_order FROM storefront_orders o WHERE source = ? AND kept_order IS NOT NULL AND state = 'paid'
-     AND awaits_read_back = 0 AND EXISTS (SELECT 1 FROM rejections j WHERE j.source = o.source AND j.order_id = o.order_id
-       AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL)`,
+const isKept = "kept_order IS NOT NULL AND state = 'paid' AND awaits_read_back = 0";
+const selectUnknown = statementOf<[string], { orderId: string; sku: string }>(
+  `SELECT DISTINCT j.order_id AS orderId, j.value AS sku FROM rejections j JOIN storefront_orders o
+     ON o.source = j.source AND o.order_id = j.order_id AND ${isKept}
+   WHERE j.file_id IS NULL AND j.source = ? AND j.code = 'unknown_sku' AND j.corrected_at_ms IS NULL AND j.taken_back = 0
+     AND j.acknowledged_at_ms IS NULL`,
+);
+const selectKept = columnOf<[string, string], string>(
+  `SELECT kept_order FROM storefront_orders WHERE source = ? AND order_id = ? AND ${isKept}`,
 );
 const connect = statementOf<{ source: string; nowMs: number }, never>(
   `INSERT INTO storefront_connections (source, connected_at_ms) VALUES (:source, :nowMs)
@@ -104,8 +109,12 @@ export class Storefronts extends OutboxSteps {
   readonly mappedBefore = this.step(({ database }, asked: Parameters<typeof mappedBefore>[1]) =>
     mappedBefore(database, asked),
   );
-  /** The newest states of paid orders with SKUs that the map lacked, as they were kept. */
-  readonly keptOrders = this.step(({ database }, source: string) => selectKept(database).all(source));
+  /** The SKUs of paid orders that the map lacked, while nobody has acknowledged that. */
+  readonly unknownSkus = this.step(({ database }, source: string) => selectUnknown(database).all(source));
+  /** The newest state of such an order, as it was kept; null: it is not paid any more, or waits to be read. */
+  async keptOrder({ source, orderId }: OrderKey): Promise<string | null> {
+    return selectKept(this.database).get(source, orderId) ?? null;
+  }
   readonly noteResult = this.step(noteResult);
   readonly flagShop = this.step(flagShop);
   readonly endShopFlag = this.write(endShopFlag);

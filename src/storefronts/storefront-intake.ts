@@ -252,11 +252,9 @@ export class ShopHandler {
       await store.useSkus({ source, skus: JSON.stringify(skus.normalForms), nowMs: clock.wallMs() });
       this.#followed = skus;
       try {
-        const unknown = await store.unknownSkus(source);
-        // The others are not written anew: a shop that sells much else has thousands.
-        const known = unknown.flatMap(({ orderId, sku }) => (skus.has(sku) ? [orderId] : []));
-        for (const orderId of new Set(known)) {
-          const kept = await store.keptOrder({ source, orderId });
+        for (const { orderId, sku } of await store.unknownSkus(source)) {
+          // A shop that sells much else has thousands of others.
+          const kept = skus.has(sku) ? await store.keptOrder(source, orderId) : null;
           // It was no old sale when it was kept.
           if (kept !== null)
             await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false }, 0);

@@ -212,7 +212,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'what was flagged for its SKU is not bought when the map has it again',
     file: 'storefronts/storefront-intake.ts',
-    changes: [['for (const orderId of new Set(known)) {', 'for (const orderId of new Set<string>()) {']],
+    changes: [['const kept = skus.has(sku) ?', 'const kept = sku === null ?']],
   },
   {
     name: 'a sale from before the connection is bought',

@@ -44,8 +44,7 @@ const isKept = "kept_order IS NOT NULL AND state = 'paid' AND awaits_read_back =
 const selectUnknown = statementOf<[string], { orderId: string; sku: string }>(
   `SELECT DISTINCT j.order_id AS orderId, j.value AS sku FROM rejections j JOIN storefront_orders o
      ON o.source = j.source AND o.order_id = j.order_id AND ${isKept}
-   WHERE j.file_id IS NULL AND j.source = ? AND j.code = 'unknown_sku' AND j.corrected_at_ms IS NULL AND j.taken_back = 0
-     AND j.acknowledged_at_ms IS NULL`,
+   WHERE j.file_id IS NULL AND j.source = ? AND j.code = 'unknown_sku' AND coalesce(j.corrected_at_ms, j.acknowledged_at_ms) IS NULL AND j.taken_back = 0`,
 );
 const selectKept = columnOf<[string, string], string>(
   `SELECT kept_order FROM storefront_orders WHERE source = ? AND order_id = ? AND ${isKept}`,
@@ -112,9 +111,7 @@ export class Storefronts extends OutboxSteps {
   /** The SKUs of paid orders that the map lacked, while nobody has acknowledged that. */
   readonly unknownSkus = this.step(({ database }, source: string) => selectUnknown(database).all(source));
   /** The newest state of such an order, as it was kept; null: it is not paid any more, or waits to be read. */
-  async keptOrder({ source, orderId }: OrderKey): Promise<string | null> {
-    return selectKept(this.database).get(source, orderId) ?? null;
-  }
+  readonly keptOrder = this.first(selectKept);
   readonly noteResult = this.step(noteResult);
   readonly flagShop = this.step(flagShop);
   readonly endShopFlag = this.write(endShopFlag);

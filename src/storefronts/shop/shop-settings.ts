@@ -77,10 +77,7 @@ export const restKeys = {
     .describe('When the shop is read back, as a cron expression in UTC. The worker also reads it at its start.'),
 };
 
-/**
- * An order whose state is known for longer is read once more before a line of it is bought, where its shop is read back:
- * WooCommerce tells nobody that an order was deleted for good.
- */
+/** An order whose state is older is read again before it is bought: WooCommerce does not tell that one was deleted for good. */
 export const recheckAfterMs = 300_000;
 
 /** How a shop is read; `scale` shortens the times in trials. */

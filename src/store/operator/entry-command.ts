@@ -43,13 +43,14 @@ export type BulkResult = ResultOf<'bulk'>;
 const findOtherPart = columnOf<[number, number], number>(
   'SELECT 1 FROM entries WHERE line_id = ? AND replaced = 0 AND id <> ?',
 );
-const inQuestion = 'FROM pieces_in_question WHERE reference = :reference AND bought_pieces >= :pieces';
-const endFlagsInQuestion = statementOf<PiecesCommand, never>(
-  `UPDATE rejections SET acknowledged_at_ms = :nowMs WHERE id IN (SELECT flag_id ${inQuestion})`,
+const selectInQuestion = statementOf<PiecesCommand, { lineId: number; flagId: number | null }>(
+  'SELECT line_id AS lineId, flag_id AS flagId FROM pieces_in_question WHERE reference = :reference AND bought_pieces >= :pieces',
 );
-const decidePieces = columnOf<PiecesCommand, number>(
-  `UPDATE lines SET extra = json_set(extra, '$.given_pieces', printf('%d', :pieces))
-   WHERE id IN (SELECT line_id ${inQuestion}) RETURNING request_id`,
+const endFlag = statementOf<[number, number | null], never>(
+  'UPDATE rejections SET acknowledged_at_ms = ? WHERE id = ?',
+);
+const decidePieces = columnOf<[number, number | undefined], number>(
+  "UPDATE lines SET extra = json_set(extra, '$.given_pieces', printf('%d', ?)) WHERE id = ? RETURNING request_id",
 );
 const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
 
@@ -99,13 +100,14 @@ export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly in
 /** Decides, once, how many of the pieces that were bought the customer gets, where the shop's order has fewer now. */
 export function givePieces(outbox: Outbox, command: PiecesCommand) {
   const { reference, pieces, nowMs } = command;
-  endFlagsInQuestion(outbox.database).run(command);
-  const requestId = decidePieces(outbox.database).get(command);
+  const found = selectInQuestion(outbox.database).all(command);
+  const requestId = decidePieces(outbox.database).get(pieces, found[0]?.lineId);
   if (requestId === undefined) {
     throw new OrderSyncError('REFUSED', `${reference} has no ${pieces} pieces to decide about`, {
       hint: "of a delivered line of which the shop's paid order has fewer pieces now, it is decided once",
     });
   }
+  for (const { flagId } of found) endFlag(outbox.database).run(nowMs, flagId);
   resultChanged(outbox, requestId, nowMs, true);
   recordAudit(outbox.database, { ...command, action: 'give', subject: reference, detail: { pieces } });
   return { reference, before: 'fulfilled', after: 'fulfilled', newReference: null } as const;

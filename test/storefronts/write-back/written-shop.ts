@@ -100,10 +100,17 @@ export class WrittenShop {
     return handler;
   }
 
-  /** Takes in the order as the shop shows it now. Returns how many lines were accepted, taken back and flagged. */
-  async takeIn(document: unknown, refunds: readonly unknown[] = []): Promise<readonly [number, number, number]> {
+  /**
+   * Takes in the order as the shop shows it now; `not_read`: as its webhook does. Returns how many lines were
+   * accepted, taken back and flagged.
+   */
+  async takeIn(
+    document: unknown,
+    refunds: readonly unknown[] | 'not_read' = [],
+  ): Promise<readonly [number, number, number]> {
     const order = { document: numbersAsText(document), isTest: false, topic: 'order.updated', isListed: false };
     const taken = await this.handler.take({ ...order, refunds: numbersAsText(refunds) });
+    if (taken.kind === 'needs_refunds') return [0, 0, 0];
     if (taken.kind !== 'taken') throw new Error(`the order was not taken in: ${taken.kind}`);
     return [taken.taken.accepted, taken.taken.takenBack, taken.taken.flagged];
   }

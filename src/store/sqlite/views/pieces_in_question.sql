@@ -6,7 +6,7 @@ FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.requ
   JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
   LEFT JOIN rejections j ON j.source = r.source AND j.order_id = r.order_id AND j.line_id = l.line_id AND j.file_id IS NULL
     AND j.code IN ('changed_after_purchase', 'refunded_in_storefront') AND j.acknowledged_at_ms IS NULL
-WHERE e.state = 'fulfilled' AND e.replaced = 0 AND o.state = 'paid' AND o.lines_left IS NOT NULL
+WHERE e.state = 'fulfilled' AND e.replaced = 0 AND o.state = 'paid' AND (o.lines_left IS NOT NULL OR j.id IS NOT NULL)
   AND l.extra ->> 'given_pieces' IS NULL
   AND (SELECT coalesce(max(value), 0) FROM json_each(o.lines_left) WHERE key = l.line_id
     OR key IN (SELECT line_id FROM lines WHERE same_as = l.id)) < CAST(l.extra ->> 'shop_quantity' AS INTEGER);

@@ -14,6 +14,7 @@ describe.skipIf(folder === undefined)(
     afterAll(() => both?.close());
     afterEach(async () => {
       both.shop.setFault(null);
+      await both.isQuiet();
       await both.setWebhooks('active');
     });
 
@@ -71,6 +72,7 @@ describe.skipIf(folder === undefined)(
         await expect.poll(() => both.flagsOf(null), within).toEqual(['signature_refused']);
         expect(await both.ask('/healthz')).toContain('"webhook":"warn"');
       } finally {
+        await both.isQuiet();
         await set(secret);
         await both.setWebhooks('active');
       }

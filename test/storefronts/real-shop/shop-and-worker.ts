@@ -190,6 +190,16 @@ export class ShopAndWorker {
     return (await this.shop.call('GET', `/webhooks/${this.webhookIds[1] ?? ''}`)).value['status'];
   }
 
+  /**
+   * Nothing is being written into the shop. A change of an order delivers its webhooks, and WooCommerce then saves each of them as
+   * it was read before: what is set in a webhook meanwhile is lost.
+   */
+  async isQuiet(): Promise<void> {
+    const due =
+      'SELECT count(*) AS n FROM deliveries WHERE done_version < due_version AND due_at_ms < 9000000000000000';
+    await becomes(() => this.place.query<{ n: number }>(due)[0]?.n, 0);
+  }
+
   async setWebhooks(status: 'active' | 'paused' | 'disabled'): Promise<void> {
     for (const id of this.webhookIds) await this.shop.call('PUT', `/webhooks/${id}`, { status });
   }

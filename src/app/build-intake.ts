@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { assert } from '../core/order-sync-error.ts';
+import { assert, hasCode } from '../core/order-sync-error.ts';
 import { FolderIntake } from '../intake/folder/folder-intake.ts';
 import { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { DiskGuard } from '../ops/disk-guard.ts';
@@ -20,19 +20,29 @@ const countAccepted =
   };
 
 /** Builds the intake of order files. It takes in nothing before its `start`. */
-export function buildFolderIntake(deps: PartDeps, store: Store, disk: DiskGuard, notify: () => void): FolderIntake {
-  const { config, clock } = deps;
-  const logger = deps.logger.child({ component: 'intake' });
-  return new FolderIntake({
-    store,
-    clock,
-    logger,
-    config: config.intake.folder,
-    openSkuMap: (path) => new SkuFile(path, clock, logger),
-    hasSpace: () => disk.hasSpace(),
-    onAccepted: countAccepted(deps, notify),
-    onFileEnded: (outcome) => deps.metrics.events.fileEnded(outcome),
+export function buildFolderIntakes(deps: PartDeps, store: Store, disk: DiskGuard, notify: () => void): FolderIntake[] {
+  const { clock } = deps;
+  return deps.config.intake.folders.map((config) => {
+    const logger = deps.logger.child({ component: 'intake', folder: config.name });
+    return new FolderIntake({
+      store,
+      clock,
+      logger,
+      config,
+      openSkuMap: (path) => new SkuFile(path, clock, logger),
+      hasSpace: () => disk.hasSpace(),
+      onAccepted: countAccepted(deps, notify),
+      onFileEnded: (outcome) => deps.metrics.events.fileEnded(outcome),
+    });
   });
+}
+
+/** One that cannot be used does not stop the others. @throws OrderSyncError FOLDER_UNUSABLE when none can be used */
+export async function startFolders(folders: readonly FolderIntake[]): Promise<void> {
+  const starts = await Promise.allSettled(folders.map((folder) => folder.start()));
+  const failed = starts.filter((start) => start.status === 'rejected');
+  const fatal = failed.find(({ reason }) => failed.length === folders.length || !hasCode(reason, 'FOLDER_UNUSABLE'));
+  if (fatal !== undefined) throw fatal.reason;
 }
 
 /** Starts the intake over HTTP. Null when it is not configured. */

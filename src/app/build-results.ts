@@ -32,8 +32,11 @@ export function buildResults(
   mkdirSync(folder, { recursive: true, mode: 0o750 });
   const resultFolder = new ResultFolder(folder, access);
   const files = folderSink(resultFolder);
-  const { archive } = config.intake.folder;
-  const readOriginal: ReadOriginal = (file, use) => readArchivedCsv(archive, file, use);
+  const { folders } = config.intake;
+  const readOriginal: ReadOriginal = (file, use) => {
+    const { archive = null } = folders.find(({ name }) => name === file.folder) ?? {};
+    return readArchivedCsv(archive, file, use);
+  };
   const { loop: csvResults } = new CsvResults({ store, clock, logger, folder: resultFolder, readOriginal });
   const sinksOf = ({ results, intake }: Config): readonly Sink[] => [
     files,

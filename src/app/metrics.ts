@@ -54,9 +54,9 @@ export function watchParts(
 const sinkNames = (config: Config): readonly string[] => resultSinks(config).map(({ name }) => name);
 
 /** The sources that the configuration names. Files may name any other. */
-function configuredSources({ intake: { folder, webhook, shops } }: Config): readonly string[] {
+function configuredSources({ intake: { folders, webhook, shops } }: Config): readonly string[] {
   const { source, tokens, standardWebhooks } = webhook ?? { source: null, tokens: [], standardWebhooks: [] };
-  const bound = [folder, ...standardWebhooks, ...shops].map((caller) => caller.source);
+  const bound = [...folders, ...standardWebhooks, ...shops].map((caller) => caller.source);
   const named = [source, ...bound, ...tokens.flatMap(({ sources }) => sources)];
   return [...new Set(named.filter((name) => name !== null))];
 }

@@ -33,10 +33,10 @@ function prepareConfig(
   onUse: (next: Config) => void,
 ): ReturnType<Prepare> {
   const { logger, clock } = deps;
-  const { store, submission, dispatcher, folder, webhook, storefronts, readBack, results, notify } = parts;
+  const { store, submission, dispatcher, folders, webhook, storefronts, readBack, results, notify } = parts;
   const nextWebhook = next.intake.webhook;
   const wire = readWire(next.wholesale.wire);
-  const useFolder = folder.prepare(next.intake.folder);
+  const useFolders = next.intake.folders.map((settings, index) => folders[index]?.prepare(settings));
   // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
   const isSame = nextWebhook === null || isDeepStrictEqual(endpointsOf(next), endpointsOf(current.config));
   const intake = isSame ? storefronts.intake : buildStorefronts(deps, store, next, notify);
@@ -59,7 +59,7 @@ function prepareConfig(
     useEndpoints?.();
     useShops();
     onUse(next);
-    useFolder();
+    for (const use of useFolders) use?.();
     results.deliveries.use(results.sinksOf(next));
     setLogLevel(logger, next.log.level);
     await dispatcher.reload(next.submit);

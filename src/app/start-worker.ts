@@ -14,7 +14,7 @@ import { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ApiClock, apiClockCheck } from '../submit/api-clock.ts';
 import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import { type Admin, startAdmin } from './admin.ts';
-import { buildFolderIntake, buildReadBack, buildStorefronts, startWebhook } from './build-intake.ts';
+import { buildFolderIntakes, buildReadBack, buildStorefronts, startFolders, startWebhook } from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
@@ -106,8 +106,8 @@ async function startOnce(given: WorkerDeps, life: Life): Promise<RunningWorker> 
   const { admin, reloader } = await startAdminServer(deps, life, parts, operatorCalls, current);
   await announce(deps, life, admin);
 
-  const { store, dispatcher, results, folder, webhook } = parts;
-  const failing = [dispatcher, results.deliveries, results.csvResults, folder, outbox.watch, ...background];
+  const { store, dispatcher, results, folders, webhook } = parts;
+  const failing = [dispatcher, results.deliveries, results.csvResults, ...folders, outbox.watch, ...background];
   if (webhook !== null) failing.push(webhook);
   const failed = Promise.race(failing.map((part) => part.failed));
   failed.catch(() => undefined);
@@ -142,7 +142,7 @@ async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): 
   await life.push('store', () => store.close());
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
     logger.warn('delivered codes are stored in clear: there is no sealing key, see docs/sealing.md');
-  if (config.init === 'never') requireFolders(config);
+  if (config.init === 'never') requireFolders(config, false);
   await new ClockFollower({ store, clock, logger }).catchUp();
   const { progress } = await noticeOlderCopy(deps, opened);
   await countKeptCalls(config.dataDir, store);
@@ -191,7 +191,7 @@ async function startParts(
   const submission = await buildSubmission(deps, store, wholesale, apiClock, current);
   const start = { incarnationId, olderCopy, rechecks: readBack };
   const dispatcher = buildDispatcher(deps, current, submission, start, notify);
-  const folder = buildFolderIntake(deps, store, disk, notify);
+  const folders = buildFolderIntakes(deps, store, disk, notify);
   notified.push(results.deliveries, dispatcher);
 
   await life.push('results', () => results.deliveries.stop());
@@ -200,8 +200,8 @@ async function startParts(
   results.csvResults.start();
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
-  await life.push('folder intake', () => folder.stop());
-  await folder.start();
+  await life.push('folder intake', async () => void (await Promise.all(folders.map((folder) => folder.stop()))));
+  await startFolders(folders);
   const webhook = await startWebhook(deps, store, storefronts.intake, notify, readBack);
   if (webhook !== null) {
     notified.push(webhook);
@@ -212,7 +212,7 @@ async function startParts(
     });
   }
   const using = { store, progress, disk, submission, dispatcher };
-  return { ...using, results, folder, webhook, storefronts, readBack, notify };
+  return { ...using, results, folders, webhook, storefronts, readBack, notify };
 }
 
 /** Starts what nobody waits for: it follows the clocks, and seals, shreds and removes what was kept for long enough. */

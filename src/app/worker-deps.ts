@@ -71,7 +71,7 @@ export interface WorkerParts {
   readonly submission: Submission;
   readonly dispatcher: Dispatcher;
   readonly results: BuiltResults;
-  readonly folder: FolderIntake;
+  readonly folders: readonly FolderIntake[];
   /** Null: it is not configured. */
   readonly webhook: WebhookIntake | null;
   readonly storefronts: CurrentStorefronts;

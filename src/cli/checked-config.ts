@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { missingFolders, otherMount } from '../app/installed-folders.ts';
+import { missingFolders, otherMounts } from '../app/installed-folders.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
@@ -39,8 +39,7 @@ export function checkInstallation(loaded: LoadedConfig): void {
     issues.push(issueAt(loaded, 'data_dir', `cannot hold the database: ${error.message}`));
   }
   issues.push(...upstreamIssues(loaded));
-  const mount = otherMount(config);
-  if (mount !== null) issues.push(issueAt(loaded, 'intake.folder.inbox', mount));
+  issues.push(...otherMounts(config).map(({ key, problem }) => issueAt(loaded, key, problem)));
   if (init === 'never') {
     for (const { key, path } of missingFolders(config)) {
       issues.push(
@@ -74,8 +73,8 @@ export function issueAt({ file, values }: LoadedConfig, path: string, problem: s
  * @throws ConfigInvalidError with every mistake of all maps, each with its file and line
  */
 export function checkSkuMaps({ file, config }: LoadedConfig): void {
-  const { shops, folder } = config.intake;
-  const maps = new Set([...shops, folder].flatMap(({ skuMap }) => skuMap ?? []));
+  const { shops, folders } = config.intake;
+  const maps = new Set([...shops, ...folders].flatMap(({ skuMap }) => skuMap ?? []));
   const issues = [...maps].flatMap((map) =>
     mistakesOfSkuFile(map).map(({ line, path, rule }) => {
       return { place: line === null ? map : `${map}:${line}`, path, problem: rule };

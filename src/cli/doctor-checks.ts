@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { otherMount, requireFolders } from '../app/installed-folders.ts';
+import { otherMounts, requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import type { ResultOf } from '../core/operator/operator-command.ts';
@@ -75,10 +75,10 @@ export function makeFolder(path: string): boolean {
 
 /** Whether the folders that a shop writes and reads are there. A demo makes them at its start. */
 export function checkSharedFolders(config: Config): Found {
-  if (config.init === 'never') requireFolders(config);
-  const mount = otherMount(config);
-  if (mount !== null) return fail(`intake.folder.inbox ${mount}`, 'correct intake.folder');
-  return pass('the inbox and the folder of results are there');
+  if (config.init === 'never') requireFolders(config, true);
+  const [mount] = otherMounts(config);
+  if (mount !== undefined) return fail(`${mount.key} ${mount.problem}`, 'correct intake.folders');
+  return pass('the inboxes and the folder of results are there');
 }
 
 export function checkDisk({ dataDir, disk }: Config): Found {
@@ -167,7 +167,7 @@ function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Fou
 export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly Finding[] {
   const priced = keys.find(({ currencies }) => currencies !== undefined)?.currencies;
   if (priced === undefined) return [];
-  const used = [intake.folder, ...intake.shops].flatMap(({ currency }) => currency ?? []);
+  const used = [...intake.folders, ...intake.shops].flatMap(({ currency }) => currency ?? []);
   const missing = [...new Set(used)].filter((currency) => !priced.includes(currency));
   const first = `the first products of the catalogue have prices in ${priced.join(', ') || 'no currency'}`;
   if (priced.length > 0 && missing.length === 0) return [{ check: 'prices', ...pass(first) }];

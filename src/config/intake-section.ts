@@ -19,13 +19,16 @@ import { readCaFile } from './wholesale-section.ts';
 import { listOf, section, someSources } from './schema-shapes.ts';
 import { checkGroup, type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
-export const folderIntake = section('The watched folder.', {
+const folders = ['intake', 'folders'] as const;
+
+const folderKeys = {
+  name: keyName.describe('The name of this folder in logs, health and metrics.'),
   inbox: folderPath(
-    'Where order files arrive. Default: `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
+    'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
   ),
-  archive: folderPath('Where files go once their lines are in the outbox. Default: `<data_dir>/archive`.'),
+  archive: folderPath('Where files go once their lines are in the outbox. Default: `archive` beside the inbox.'),
   rejected: folderPath(
-    'Where rejected files go, each with a `.error.json` that says why. Default: `<data_dir>/rejected`.',
+    'Where rejected files go, each with a `.error.json` that says why. Default: `rejected` beside the inbox.',
   ),
   group: groupName
     .optional()
@@ -39,8 +42,8 @@ export const folderIntake = section('The watched folder.', {
       '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
     ),
   source: sourceSchema
-    .default('folder')
-    .describe('The source of orders in files that name none. Part of the identity of each line.'),
+    .optional()
+    .describe('The source of orders in files that name none. Part of the identity of each line. Default: the name.'),
   currency: currencySchema
     .optional()
     .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
@@ -60,39 +63,55 @@ export const folderIntake = section('The watched folder.', {
     .default(false)
     .describe('Accept ids in CSV files that look changed by a spreadsheet, such as `1E+05` or `12.Jan`.')
     .meta(live),
-});
+};
+
+export const watchedFolders = z
+  .array(z.strictObject(folderKeys))
+  .max(100)
+  .prefault([{ name: 'folder' }])
+  .describe('The watched folders. Default: one, `folder`.');
 
 type WorkFolders = {
-  intake: { folder: Record<'inbox' | 'archive' | 'rejected', string> };
+  intake: { folders: readonly Record<'inbox' | 'archive' | 'rejected', string>[] };
   results: { folder: string };
 };
 
-/** A file that the worker writes into the inbox would be an order again. */
-export function checkFolders(check: SectionCheck, { intake: { folder }, results }: WorkFolders): void {
-  const folders = [
-    { key: 'intake.folder.inbox', path: folder.inbox },
-    { key: 'intake.folder.inbox', path: join(dirname(folder.inbox), 'work') },
-    { key: 'intake.folder.archive', path: folder.archive },
-    { key: 'intake.folder.rejected', path: folder.rejected },
-    { key: 'results.folder', path: results.folder },
-  ];
-  for (const [index, second] of folders.entries()) {
-    for (const first of folders.slice(0, index)) {
+/** A file that the worker writes into an inbox would be an order again. A file of two folders would be read by either. */
+export function checkPaths(check: SectionCheck, { intake, results }: WorkFolders): void {
+  const paths = intake.folders.flatMap(({ inbox, archive, rejected }, index) => {
+    const at = [...folders, index];
+    return [
+      { at: [...at, 'inbox'], path: inbox },
+      { at: [...at, 'inbox'], path: join(dirname(inbox), 'work') },
+      { at: [...at, 'archive'], path: archive },
+      { at: [...at, 'rejected'], path: rejected },
+    ];
+  });
+  paths.push({ at: ['results', 'folder'], path: results.folder });
+  for (const [index, second] of paths.entries()) {
+    for (const first of paths.slice(0, index)) {
       if (relative(first.path, second.path).startsWith('..') && relative(second.path, first.path).startsWith('..'))
         continue;
-      const [own, other] = check.at(...second.key.split('.')) === undefined ? [first, second] : [second, first];
-      const problem = `needs a folder outside of the others, got "${own.path}", and ${other.key} uses "${other.path}"`;
-      check.report(own.key.split('.'), problem);
+      const [own, other] = check.at(...second.at) === undefined ? [first, second] : [second, first];
+      const problem = `needs a folder outside of the others, got "${own.path}", and ${other.at.join('.')} uses "${other.path}"`;
+      check.report(own.at, problem);
     }
   }
 }
 
-export function checkFolder(check: SectionCheck): void {
-  const folder = ['intake', 'folder'];
-  checkGroup(check, ...folder, 'group');
-  const column = [...folder, 'columns', 'sku'];
-  if (typeof check.at(...column) !== 'string' || check.at(...folder, 'sku_map') !== undefined) return;
-  check.report(column, 'needs `intake.folder.sku_map`, which says what each SKU stands for');
+export function checkFolders(check: SectionCheck): void {
+  const listed = check.entries(...folders);
+  check.distinct(listed, 'name', 'the names of the other folders');
+  const sourceOf = (at: ConfigPath): unknown => check.at(...at, 'source') ?? check.at(...at, 'name');
+  for (const at of listed) {
+    checkGroup(check, ...at, 'group');
+    const column = [...at, 'columns', 'sku'];
+    if (typeof check.at(...column) === 'string' && check.at(...at, 'sku_map') === undefined)
+      check.report(column, 'needs `sku_map` in the same folder, which says what each SKU stands for');
+    const other = listed.find((it) => it !== at && sourceOf(it) === sourceOf(at))?.join('.');
+    if (other === undefined || check.at(...at, 'source') !== undefined) continue;
+    check.report([...at, 'source'], `must be set, because ${other} has the same source: equal order ids are one order`);
+  }
 }
 
 const boundSource = sourceSchema
@@ -204,7 +223,7 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
     }
   }
   const callers = [...check.entries(...webhook, 'tokens'), ...check.entries(...webhook, 'standard_webhooks')];
-  if (sources.size === 0 || (callers.length === 0 && check.at('intake', 'folder') === undefined)) return;
+  if (sources.size === 0 || (callers.length === 0 && check.entries(...folders).length === 0)) return;
   const shops = [...sources].join(', ');
   check.warnings.push(
     `orders of the shops (${shops}) must not come as files or over HTTP, too: they would be bought twice`,

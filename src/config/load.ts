@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import { findGroup } from '../ops/system-groups.ts';
 import { checkAdmin, warnOfNoPages } from './admin-section.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { digestValues, explainValues } from './explain.ts';
-import { checkFolder, checkFolders, checkWebhook, readShopCaFiles } from './intake-section.ts';
+import { checkFolders, checkPaths, checkWebhook, readShopCaFiles } from './intake-section.ts';
 import { type ConfigSources, readLayers } from './layers.ts';
 import { toConfig, withDerivedDefaults } from './resolve.ts';
 import { checkAlerts, checkResults } from './results-section.ts';
@@ -16,7 +15,16 @@ import { SectionCheck } from './section-check.ts';
 import { checkSeal } from './upkeep-section.ts';
 import { checkWholesale, readCaFile } from './wholesale-section.ts';
 
-const rules = [checkWholesale, checkTrial, checkFolder, checkWebhook, checkResults, checkAlerts, checkSeal, checkAdmin];
+const rules = [
+  checkWholesale,
+  checkTrial,
+  checkFolders,
+  checkWebhook,
+  checkResults,
+  checkAlerts,
+  checkSeal,
+  checkAdmin,
+];
 
 /** Throws CONFIG_INVALID with every mistake; no message has a secret in it. */
 export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
@@ -29,14 +37,13 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const ca = readCaFile(check, cwd, ['wholesale', 'ca_file']);
   readShopCaFiles(check, cwd);
   for (const checkSection of rules) checkSection(check);
-  if (parsed.success) checkFolders(check, withDerivedDefaults(parsed.data, cwd));
+  if (parsed.success) checkPaths(check, withDerivedDefaults(parsed.data, cwd));
   const { secrets } = check;
   const issues = [...layers.issues, ...check.issues];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
   const document = withDerivedDefaults(parsed.data, cwd);
-  const { results, intake } = document;
-  const readings = { secrets, ca, gid: gidOf(results.group), intakeGid: gidOf(intake.folder.group) };
+  const readings = { secrets, ca };
   const config = toConfig(document, readings);
   const readable = warnOfReadableFiles({
     'reference.secret_file': config.reference.secretFile,
@@ -56,8 +63,6 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
       explainSchemaIssues(error, tree, origins, { at, schema: schemaTreeOf(schema) }).toSorted(byPlace),
   };
 }
-
-const gidOf = (group: string | undefined): number | null => (group === undefined ? null : findGroup(group));
 
 /** Sorts by place: the lines of the file in their order. */
 function byPlace(left: ConfigIssue, right: ConfigIssue): number {

@@ -87,13 +87,15 @@ function changedKeys(left: ReadonlyMap<string, string>, right: ReadonlyMap<strin
   return [...new Set(paths.map((path) => path.replace(/\.\d+(?=\.|$)/g, '[]')))].toSorted();
 }
 
-/** The document in use with the values of the next one where `isApplied`. A list is taken as a whole. */
+/** The document in use with the values of the next one where `isApplied`. A list of another length is taken as a whole. */
 function mergeLive(
   running: ResolvedDocument,
   next: ResolvedDocument,
   isApplied: (path: string) => boolean,
 ): ResolvedDocument {
   const merge = (from: unknown, to: unknown, path: readonly string[]): unknown => {
+    if (Array.isArray(from) && Array.isArray(to) && from.length === to.length)
+      return from.map((value, index) => merge(value, to[index], [...path, `${index}`]));
     if (!isSection(from) || !isSection(to)) return isApplied(path.join('.')) ? to : from;
     const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
     const merged = [...keys].map((key) => [key, merge(from[key], to[key], [...path, key])] as const);
@@ -106,14 +108,21 @@ function mergeLive(
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isBranch(value) && !Array.isArray(value);
 
-/** Sections that stay: no key may be sent to another API, and a reload cannot start or stop a listener. */
+/** Sections that stay: no key may be sent to another API, and a reload cannot start or stop a listener or a folder. */
 function keptSections(running: Config, next: Config): readonly string[] {
   const isSameApi =
     running.wholesale.baseUrl === next.wholesale.baseUrl &&
     running.wholesale.environment === next.wholesale.environment;
   const hasSameListener = (running.intake.webhook === null) === (next.intake.webhook === null);
-  return [...(isSameApi ? [] : ['wholesale']), ...(hasSameListener ? [] : ['intake.webhook'])];
+  const hasSameFolders = namesOf(running) === namesOf(next);
+  return [
+    ...(isSameApi ? [] : ['wholesale']),
+    ...(hasSameListener ? [] : ['intake.webhook']),
+    ...(hasSameFolders ? [] : ['intake.folders']),
+  ];
 }
+
+const namesOf = ({ intake }: Config): string => intake.folders.map(({ name }) => name).join();
 
 const pathOf = (path: string): (string | number)[] =>
   path.split('.').map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment));

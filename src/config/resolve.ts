@@ -4,6 +4,7 @@ import { defaultScanning, type FolderSettings } from '../intake/folder/settings.
 import { defaultWebhookLimits, usualSource, type WebhookSettings } from '../intake/http/settings.ts';
 import { defaultParseLimits } from '../intake/orders/settings.ts';
 import { alertPace, type AlertSettings, callbackTimeouts, type ResultsSettings } from '../results/settings.ts';
+import { findGroup } from '../ops/system-groups.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { defaultSubmitLimits } from '../submit/settings.ts';
 import { databaseName } from './layers.ts';
@@ -15,7 +16,6 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
   const absolute = (path: string): string => resolve(cwd, path);
   const dataDir = absolute(document.data_dir);
   const within = (name: string, path = join(dataDir, name)): string => absolute(path);
-  const { inbox, archive, rejected, sku_map: skuMap, ...folder } = intake.folder;
   const { customer } = results;
   const secretFile = within('reference.secret', reference.secret_file);
   return {
@@ -27,13 +27,19 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
       progress_folder: absolute(reference.progress_folder ?? dirname(secretFile)),
     },
     intake: {
-      folder: {
-        inbox: within('inbox', inbox),
-        archive: within('archive', archive),
-        rejected: within('rejected', rejected),
-        ...folder,
-        sku_map: skuMap && absolute(skuMap),
-      },
+      folders: intake.folders.map(({ name, source = name, archive, rejected, sku_map: skuMap, ...folder }) => {
+        const inbox = within(join(name === 'folder' ? '' : name, 'inbox'), folder.inbox);
+        const beside = (part: string): string => join(dirname(inbox), part);
+        return {
+          ...folder,
+          name,
+          source,
+          inbox,
+          archive: absolute(archive ?? beside('archive')),
+          rejected: absolute(rejected ?? beside('rejected')),
+          sku_map: skuMap && absolute(skuMap),
+        };
+      }),
       webhook: intake.webhook && withAbsolutePaths(intake.webhook, absolute),
     },
     backup: { ...backup, folder: within('backups', backup.folder) },
@@ -57,16 +63,13 @@ export interface Readings {
   readonly secrets: ReadonlyMap<string, string>;
   /** The content of `wholesale.ca_file`. */
   readonly ca: string | null;
-  /** The numbers of `results.group` and `intake.folder.group`. */
-  readonly gid: number | null;
-  readonly intakeGid: number | null;
 }
 
 /** The configuration as the code uses it: keys in camelCase, secrets read, and what no key sets. */
-export function toConfig(document: ResolvedDocument, { secrets, ca, gid, intakeGid }: Readings) {
+export function toConfig(document: ResolvedDocument, { secrets, ca }: Readings) {
   const { trial, ...others } = document;
   const { disk, intake, wholesale, submit, results, alerts, upkeep, seal, retention, admin, sandbox } = others;
-  const { webhook, folder } = intake;
+  const { webhook, folders } = intake;
   const scale = trial.time_scale;
   const { base_url, keys, wire, ca_file: _read, limits, ...upstream } = wholesale;
   const baseUrl = base_url.replace(/(?<!\/)\/+$/, '');
@@ -77,7 +80,9 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid, intakeG
     /** With less free space no new orders are taken in, or nothing is sent: every call must be recorded. */
     disk: { minFreeBytes: disk.min_free_bytes, sendingMinFreeBytes: disk.min_free_bytes / 2 },
     intake: {
-      folder: toFolderSettings(folder, intakeGid, scale),
+      folders: folders.map((folder) => {
+        return toFolderSettings(folder, { createsInbox: document.init === 'if-missing', ...defaultScanning(scale) });
+      }),
       webhook: toWebhookSettings(webhook, secretAt),
       shops: webhook === undefined ? [] : resolveShops(webhook, (path) => secrets.get(`intake.webhook.${path}`), scale),
     },
@@ -97,7 +102,7 @@ export function toConfig(document: ResolvedDocument, { secrets, ca, gid, intakeG
       maxUnknownOutcomes: submit.concurrency,
       retryTimeScale: scale,
     },
-    results: toResultsSettings(results, { secretAt, gid, scale }),
+    results: toResultsSettings(results, { secretAt, scale }),
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secretAt(`seal.keys.${index}.value`) })) },
     alerts: toAlertSettings(alerts, secretAt, scale),
     /** Cron expressions in UTC; null: never. */
@@ -132,36 +137,32 @@ function toAlertSettings(alerts: ResolvedDocument['alerts'], secretAt: SecretAt,
   }));
 }
 
+const gidOf = (group: string | undefined): number | null => (group === undefined ? null : findGroup(group));
+
 function toFolderSettings(
-  folder: ResolvedDocument['intake']['folder'],
-  gid: number | null,
-  scale: number,
+  folder: ResolvedDocument['intake']['folders'][number],
+  given: Pick<FolderSettings, 'createsInbox'> & ReturnType<typeof defaultScanning>,
 ): FolderSettings {
-  const {
-    group: _group,
-    currency = null,
-    sku_map: skuMap = null,
-    allow_mangled_ids: allowMangledIds,
-    ...others
-  } = folder;
+  const { group, currency = null, sku_map: skuMap = null, allow_mangled_ids: allowMangledIds, ...others } = folder;
   return {
     ...others,
-    gid,
+    ...given,
+    gid: gidOf(group),
     // Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts.
     work: join(dirname(others.inbox), 'work'),
     currency,
     skuMap,
     allowMangledIds,
     limits: defaultParseLimits,
-    ...defaultScanning(scale),
   };
 }
 
 function toResultsSettings(
   results: ResolvedDocument['results'],
-  { secretAt, gid, scale }: { secretAt: SecretAt; gid: number | null; scale: number },
+  { secretAt, scale }: { secretAt: SecretAt; scale: number },
 ): ResultsSettings {
   const { customer } = results;
+  const gid = gidOf(results.group);
   return {
     folder: results.folder,
     access: { mode: gid === null ? 0o600 : 0o640, gid },

@@ -44,14 +44,15 @@ function withinChoice(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
 const unknownKeys = 'unrecognized_keys';
 
 const renamedKeys: Readonly<Record<string, string>> = {
-  'submit.retry_time_scale': 'trial.time_scale',
-  'wholesale.limits.window_ms': 'trial.window_ms',
+  'submit.retry_time_scale': 'called "trial.time_scale" now',
+  'wholesale.limits.window_ms': 'called "trial.window_ms" now',
+  'intake.folder': 'a list now: `folders: [{ name: folder, ... }]`, with the same keys',
 };
 
 function unknownKey(path: ConfigPath, key: string, node: SchemaNode | undefined): string {
   const name = [...path, key].join('.');
   const renamed = renamedKeys[name];
-  if (renamed !== undefined) return `is no key of this version; it is called "${renamed}" now`;
+  if (renamed !== undefined) return `is no key of this version; it is ${renamed}`;
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);
   const expected = nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;

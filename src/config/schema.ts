@@ -3,7 +3,7 @@ import { section } from './schema-shapes.ts';
 import { sourceSchema } from '../core/order/order-request.ts';
 import { count, durationMs, folderPath, live } from '../core/settings/schema-values.ts';
 import { admin } from './admin-section.ts';
-import { folderIntake, webhookIntake } from './intake-section.ts';
+import { watchedFolders, webhookIntake } from './intake-section.ts';
 import { alerts, results } from './results-section.ts';
 import type { SectionCheck } from './section-check.ts';
 import { backup, retention, seal, upkeep } from './upkeep-section.ts';
@@ -73,7 +73,7 @@ export const configSchema = z.strictObject({
   }),
   disk,
   intake: section('Where orders come from.', {
-    folder: folderIntake,
+    folders: watchedFolders,
     webhook: webhookIntake,
   }),
   wholesale,

@@ -10,7 +10,7 @@ const checksOf = (store: Store, isSandbox: boolean, clock = { monoMs: () => 0 })
       store,
       disk: { hasSpace: async () => true },
       progress: { health: () => 'pass' },
-      folder: { status: () => ({ degraded: null }) },
+      folders: [],
       webhook: null,
       submission: { apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) } },
     },

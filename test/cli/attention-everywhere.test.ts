@@ -70,7 +70,7 @@ const invalid = { code: 'invalid_variant', message: 'No such product', buffered:
 
 /** A line that a file brought and that was not accepted. */
 async function refusedLine(store: Store): Promise<void> {
-  await store.intake.files.begin({ id: 'F1', name: 'orders.csv', sizeBytes: 10, nowMs: 1 });
+  await store.intake.files.begin({ id: 'F1', name: 'orders.csv', folder: 'folder', sizeBytes: 10, nowMs: 1 });
   const rejection = { ...order, lineNumber: 2, lineId: '1', code: 'invalid_field', field: 'quantity' };
   const rejections = [{ ...rejection, rule: 'must be at least 1', value: '0' }];
   await store.intake.acceptBatch({ nowMs: agoMs(anHour), fileId: 'F1', lines: [], rejections });
@@ -78,7 +78,7 @@ async function refusedLine(store: Store): Promise<void> {
 
 async function refusedFile(store: Store): Promise<void> {
   const file = { id: 'F1', nowMs: agoMs(anHour) };
-  await store.intake.files.begin({ ...file, name: 'orders.csv', sizeBytes: 10 });
+  await store.intake.files.begin({ ...file, name: 'orders.csv', folder: 'folder', sizeBytes: 10 });
   await store.intake.files.reject({ ...file, sha256: null, code: 'not_utf8', message: 'is not UTF-8' });
 }
 
@@ -434,7 +434,7 @@ async function inWorker(place: Installation) {
       store,
       disk: { hasSpace: async () => true },
       progress: { health: () => 'pass' },
-      folder: { status: () => ({ degraded: null }) },
+      folders: [],
       webhook: null,
       submission: { apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) } },
     },

@@ -110,7 +110,12 @@ describe('a database of something else', () => {
     const own: Readonly<Record<string, readonly string[]>> = {
       ...needed,
       submit: [join(place.folder, 'orders.json')],
-      'skus check': ['--set', `intake.folder.sku_map=${join(place.folder, 'skus.csv')}`],
+      'skus check': [
+        '--set',
+        'intake.folders.0.name=folder',
+        '--set',
+        `intake.folders.0.sku_map=${join(place.folder, 'skus.csv')}`,
+      ],
       'db restore': [join(place.folder, 'orders.json')],
     };
     // The others differ only in how they are recognised.

@@ -250,7 +250,8 @@ describe('order-sync check-config', () => {
       - { shop: third, secrets: [{ value: a-secret-of-a-third }], sku_map: ${folder}/missing.yaml }
 `;
     const place = installation(
-      (folder) => `${sandboxConfig(folder)}intake:\n  folder: { sku_map: ${folder}/folder.csv }${webhook(folder)}`,
+      (folder) =>
+        `${sandboxConfig(folder)}intake:\n  folders: [{ name: folder, sku_map: ${folder}/folder.csv }]${webhook(folder)}`,
     );
     const shop = join(place.folder, 'shop.yaml');
     const missing = join(place.folder, 'missing.yaml');
@@ -291,7 +292,7 @@ describe('order-sync check-config', () => {
   it('compares it with what init has made: the folders of the shop', async () => {
     const production = (folder: string) => `instance: acme
 data_dir: ${folder}/data
-intake: { folder: { inbox: ${folder}/inbox } }
+intake: { folders: [{ name: folder, inbox: ${folder}/inbox }] }
 wholesale: { base_url: https://api.example.com, keys: [{ name: main, value_file: ${folder}/key }] }
 admin: { listen: 127.0.0.1:0 }
 `;
@@ -309,8 +310,8 @@ admin: { listen: 127.0.0.1:0 }
     // Without orders, the database may belong to another API from now on.
     expect(JSON.parse(stderr).error.issues).toEqual([
       {
-        place: `${place.configFile}:3:28`,
-        path: 'intake.folder.inbox',
+        place: `${place.configFile}:3:44`,
+        path: 'intake.folders.0.inbox',
         problem: expect.stringContaining(`names a folder that does not exist: ${place.folder}/inbx.`),
       },
       { place: place.configFile, path: 'results.folder', problem: expect.stringContaining(`${place.dataDir}/results`) },

@@ -23,7 +23,7 @@ admin: { listen: 127.0.0.1:0 }
 `;
 const webhook = (rest: string) =>
   `intake: { webhook: { listen: "127.0.0.1:9095", standard_webhooks: [{ name: a, secret_file: DIR/whsec }]${rest} } }\n`;
-const folder = (rest: string) => `${text}intake: { folder: { ${rest} } }\n`;
+const folder = (rest: string) => `${text}intake: { folders: [{ name: folder, ${rest} }] }\n`;
 
 function placeOf(config: string, key: string | Buffer | null = 'sk-main'): Installation {
   const place = installation((dir) => config.replaceAll('DIR', dir));
@@ -87,14 +87,18 @@ const configs: readonly [string, string, RegExp][] = [
   ],
   ['a secret in the file', line('value_file: DIR/key', 'value: sk-live'), /wholesale\.keys\.0\.value /],
   ['a SKU map that is not there', folder('sku_map: DIR/skus.yaml'), /skus\.yaml .*cannot be read: ENOENT/],
-  ['a currency in small letters', folder('currency: usd'), /intake\.folder\.currency must .*got "usd"/],
-  ['a sign for a currency', folder('currency: $'), /intake\.folder\.currency must .*got "\$"/],
+  ['a currency in small letters', folder('currency: usd'), /intake\.folders\.0\.currency must .*got "usd"/],
+  ['a sign for a currency', folder('currency: $'), /intake\.folders\.0\.currency must .*got "\$"/],
   [
     'two listeners on one port',
     `${line('127.0.0.1:0', '127.0.0.1:9095')}${webhook('')}`,
     /listen must have another port than admin\.listen/,
   ],
-  ['an archive that is the inbox', folder('archive: DIR/data/inbox'), /intake\.folder\.archive needs a folder outside/],
+  [
+    'an archive that is the inbox',
+    folder('archive: DIR/data/inbox'),
+    /intake\.folders\.0\.archive needs a folder outside/,
+  ],
   ['results in the inbox', `${text}results: { folder: DIR/data/inbox }\n`, /results\.folder needs a folder outside/],
 ];
 
@@ -130,11 +134,11 @@ describe('a configuration with', () => {
 
   it('an inbox on another mount, from which no file can be moved', async () => {
     const other = `/tmp/order-sync-mount-${process.pid}`;
-    const place = placeOf(folder(`inbox: ${other}`));
+    const place = placeOf(folder(`inbox: ${other}, archive: DIR/data/archive, rejected: DIR/data/rejected`));
     onTestFinished(() => rmSync(other, { recursive: true, force: true }));
     // Where both are on one mount, there is no mistake.
     const isOther = statSync('/tmp').dev !== statSync(place.folder).dev;
-    const words = `intake.folder.inbox is on another mount than ${place.dataDir}/archive, ${place.dataDir}/rejected`;
+    const words = `intake.folders.0.inbox is on another mount than ${place.dataDir}/archive, ${place.dataDir}/rejected`;
     expect((await place.run('init')).code).toBe(0);
     const { code, stderr } = await place.run('check-config');
     expect([code, stderr.includes(words)]).toEqual(isOther ? [3, true] : [0, false]);
@@ -180,7 +184,7 @@ const files: readonly [string, string | Buffer, string, RegExp][] = [
     'German names',
     'Bestellnummer;Artikel;Anzahl\n1;v;1\n',
     'missing_column',
-    /lacks order_id.*intake\.folder\.columns/,
+    /lacks order_id.*intake\.folders\[\]\.columns/,
   ],
   // The worker took the first part as a file; the writer then began another one with the same name.
   ['the rest of a slow file', '7,v,1,USD\n8,v,1,USD\n', 'missing_column', /rest of a file.*until it is complete/],

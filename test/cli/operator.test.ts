@@ -196,7 +196,8 @@ describe('order-sync submit', () => {
       'skus.yaml',
       'skus: { S20: { type: gift_card_order, variant: steam-usd-20, wait_h: 2 } }',
     );
-    const settings = ['--set', `intake.folder.sku_map=${map}`, '--set', 'intake.folder.currency=USD'];
+    const keys = { name: 'folder', sku_map: map, currency: 'USD' };
+    const settings = Object.entries(keys).flatMap(([key, value]) => ['--set', `intake.folders.0.${key}=${value}`]);
     const skus = write(outbox, 'skus.csv', 'order_id,sku\n7,S20\n');
     const { stdout } = await outbox.run('submit', skus, '--json', ...settings);
     expect(JSON.parse(stdout)).toMatchObject({ lines: [{ status: 'accepted', order_id: '7', line_id: '1' }] });

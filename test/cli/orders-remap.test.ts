@@ -13,7 +13,9 @@ import { openOutbox } from './sample-outbox.ts';
 
 const shops = (folder: string): string => `${sandboxConfig(folder)}
 intake:
-  folder: { inbox: ${folder}/inbox, sku_map: ${folder}/skus.yaml, currency: USD }
+  folders:
+    - { name: other, sku_map: ${folder}/other.yaml, currency: EUR }
+    - { name: folder, sku_map: ${folder}/skus.yaml, currency: USD }
   webhook:
     listen: 127.0.0.1:0
     woocommerce:
@@ -122,7 +124,7 @@ describe('orders reorder --remap', () => {
   it('takes the map of order files for a line that came from one', async () => {
     const { here } = await withOrder();
     const store = openOutbox(here);
-    await store.intake.files.begin({ id: 'F1', name: 'orders.csv', sizeBytes: 10, nowMs: 1 });
+    await store.intake.files.begin({ id: 'F1', name: 'orders.csv', folder: 'folder', sizeBytes: 10, nowMs: 1 });
     const line = {
       source: 'files',
       orderId: '9',

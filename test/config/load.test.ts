@@ -13,14 +13,19 @@ describe('loading a configuration', () => {
       init: 'never',
       reference: { prefix: 'os', secretFile: join(cwd, 'data/reference.secret') },
       intake: {
-        folder: {
-          inbox: join(cwd, 'data/inbox'),
-          work: join(cwd, 'data/work'),
-          scanIntervalMs: 1000,
-          stableMs: 2000,
-          archive: join(cwd, 'data/archive'),
-          rejected: join(cwd, 'data/rejected'),
-        },
+        folders: [
+          {
+            name: 'folder',
+            source: 'folder',
+            inbox: join(cwd, 'data/inbox'),
+            work: join(cwd, 'data/work'),
+            createsInbox: false,
+            scanIntervalMs: 1000,
+            stableMs: 2000,
+            archive: join(cwd, 'data/archive'),
+            rejected: join(cwd, 'data/rejected'),
+          },
+        ],
       },
       wholesale: {
         environment: 'production',
@@ -42,9 +47,39 @@ describe('loading a configuration', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('puts the work folder beside the inbox, because a rename cannot cross mounts', () => {
-    const { config } = load(`${minimal}intake: { folder: { inbox: /mnt/shop/inbox } }`);
-    expect(config.intake.folder).toMatchObject({ inbox: '/mnt/shop/inbox', work: '/mnt/shop/work' });
+  it('puts the other folders beside each inbox, because a rename cannot cross mounts', () => {
+    const { config } = load(`${minimal}intake: { folders: [{ name: shop, inbox: /mnt/shop/inbox }] }`);
+    const folder = { work: '/mnt/shop/work', archive: '/mnt/shop/archive', rejected: '/mnt/shop/rejected' };
+    expect(config.intake.folders).toMatchObject([
+      { name: 'shop', source: 'shop', inbox: '/mnt/shop/inbox', ...folder },
+    ]);
+  });
+
+  it('gives each watched folder paths, a source and settings of its own', () => {
+    const listed = '[{ name: folder, currency: USD }, { name: amazon, source: amz, columns: { order_id: Id } }]';
+    const { config, cwd } = load(`${minimal}intake: { folders: ${listed} }`);
+    expect(config.intake.folders).toMatchObject([
+      { name: 'folder', source: 'folder', currency: 'USD', inbox: join(cwd, 'data/inbox'), columns: {} },
+      {
+        name: 'amazon',
+        source: 'amz',
+        currency: null,
+        inbox: join(cwd, 'data/amazon/inbox'),
+        columns: { order_id: 'Id' },
+      },
+    ]);
+    expect(config.intake.folders.map(({ archive }) => archive)).toEqual([
+      join(cwd, 'data/archive'),
+      join(cwd, 'data/amazon/archive'),
+    ]);
+  });
+
+  it('watches no folder where the list is empty, and the folder `folder` where there is no list', () => {
+    expect(load(`${minimal}intake: { folders: [] }`).config.intake.folders).toEqual([]);
+    const listed = load(`${minimal}intake: { folders: [{ name: folder }] }`);
+    const { cwd, config } = load(minimal);
+    const at = (text: unknown) => JSON.stringify(text).replaceAll(listed.cwd, cwd);
+    expect(at(listed.config.intake.folders)).toBe(at(config.intake.folders));
   });
 
   it('has a text for customers only where the section is there, with a folder from the working directory', () => {
@@ -58,7 +93,7 @@ describe('loading a configuration', () => {
     const trial = 'trial: { time_scale: 0.01, window_ms: 1000, transit_ms: 20 }\n';
     const { config } = load(minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox') + trial);
     expect(config).toMatchObject({
-      intake: { folder: { scanIntervalMs: 50, stableObservations: 3, stableMs: 50 } },
+      intake: { folders: [{ scanIntervalMs: 50, stableObservations: 3, stableMs: 50 }] },
       wholesale: { limits: { windowMs: 1000, transitMs: 20, requests: 60, orders: 20 } },
       submit: { retryTimeScale: 0.01, settlementDelayMs: 120_000 },
     });
@@ -130,8 +165,10 @@ describe('loading a configuration', () => {
   });
 
   it('distinguishes a CSV column that a shop does not have from one with another name', () => {
-    const { config } = load(`${minimal}intake: { folder: { columns: { order_id: "Order No.", days: null } } }`);
-    expect(config.intake.folder.columns).toEqual({ order_id: 'Order No.', days: null });
+    const { config } = load(
+      `${minimal}intake: { folders: [{ name: a, columns: { order_id: "Order No.", days: null } }] }`,
+    );
+    expect(config.intake.folders[0]?.columns).toEqual({ order_id: 'Order No.', days: null });
   });
 
   it('names the origin of every value', () => {

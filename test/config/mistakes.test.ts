@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { minimal, mistakesOf } from './config-file.ts';
 
+const inFolders = (...each: string[]) => `intake: { folders: [${each.map((keys) => `{ ${keys} }`).join(', ')}] }`;
+
 describe('the mistakes of a configuration', () => {
   it('are reported together, each with its place, its rule, its value and what is expected', () => {
     const text = `instance: 12
 data_dri: x
 intake:
-  folder:
-    ready: soon
-    scan_interval_ms: 1
+  folders:
+    - { ready: soon, scan_interval_ms: 1 }
 wholesale:
   base_url: api.example.com
   keys:
@@ -23,28 +24,29 @@ log: { level: loud }
 `;
     const environment = { ORDER_SYNC__SHUTDOWN__GRACE_MS: '-1', ORDER_SYNC__SUBMITT__X: '1' };
     expect(mistakesOf(text, { environment, flags: { 'admin.listen': 'here' } })).toEqual([
-      'c.yaml has 14 mistakes:',
+      'c.yaml has 15 mistakes:',
       '--set admin.listen must be host:port, for example "127.0.0.1:9090", got "here" (string)',
       'c.yaml:1:11 instance must be text (in quotes, if it looks like a number), got 12 (number)',
       'c.yaml:2:1 data_dri is no key of this version; did you mean "data_dir"?',
-      'c.yaml:5:12 intake.folder.ready must be one of stable, done_file, got "soon" (string)',
-      'c.yaml:6:5 intake.folder.scan_interval_ms is no key of this version; expected one of inbox, archive, rejected, group, ready, source, currency, sku_map, columns, allow_mangled_ids',
-      'c.yaml:8:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
-      'c.yaml:12:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
-      'c.yaml:12:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
-      'c.yaml:14:21 wholesale.limits.orders must be at most `requests` (60), because each order counts as a request, got 99',
-      'c.yaml:15:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
-      'c.yaml:16:24 submit.concurrency must be a whole number, got 1.5 (number)',
-      'c.yaml:17:15 log.level must be one of trace, debug, info, warn, error, fatal, silent, got "loud" (string)',
+      'c.yaml:5:7 intake.folders.0.name is required: the name of this folder in logs, health and metrics.',
+      'c.yaml:5:16 intake.folders.0.ready must be one of stable, done_file, got "soon" (string)',
+      'c.yaml:5:22 intake.folders.0.scan_interval_ms is no key of this version; expected one of name, inbox, archive, rejected, group, ready, source, currency, sku_map, columns, allow_mangled_ids',
+      'c.yaml:7:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
+      'c.yaml:11:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
+      'c.yaml:11:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
+      'c.yaml:13:21 wholesale.limits.orders must be at most `requests` (60), because each order counts as a request, got 99',
+      'c.yaml:14:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
+      'c.yaml:15:24 submit.concurrency must be a whole number, got 1.5 (number)',
+      'c.yaml:16:15 log.level must be one of trace, debug, info, warn, error, fatal, silent, got "loud" (string)',
       'ORDER_SYNC__SHUTDOWN__GRACE_MS shutdown.grace_ms must be at least 0, got -1 (number)',
       'ORDER_SYNC__SUBMITT__X submitt is no key of this version; did you mean "submit"?',
     ]);
   });
 
   it('include a column of SKUs without the map that says what they stand for', () => {
-    const text = `${minimal}intake: { folder: { columns: { sku: Article } } }\n`;
-    const rule = 'needs `intake.folder.sku_map`, which says what each SKU stands for';
-    expect(mistakesOf(text)[1]).toMatch(`intake.folder.columns.sku ${rule}`);
+    const text = `${minimal}intake: { folders: [{ name: a, columns: { sku: Article } }] }\n`;
+    const rule = 'needs `sku_map` in the same folder, which says what each SKU stands for';
+    expect(mistakesOf(text)[1]).toMatch(`intake.folders.0.columns.sku ${rule}`);
     expect(mistakesOf(text.replace('columns:', 'sku_map: skus.yaml, columns:'))).toEqual([]);
   });
 
@@ -107,21 +109,50 @@ describe('addresses and folders that exclude each other', () => {
   });
 
   it.each([
-    ['intake: { folder: { archive: data/inbox } }', 'intake.folder.archive', 'intake.folder.inbox uses'],
-    ['intake: { folder: { rejected: data/inbox/bad } }', 'intake.folder.rejected', 'intake.folder.inbox uses'],
-    ['results: { folder: data/inbox/ }', 'results.folder', 'intake.folder.inbox uses'],
-    ['intake: { folder: { inbox: data/results/in } }', 'intake.folder.inbox', 'results.folder uses'],
-    ['intake: { folder: { archive: data/work } }', 'intake.folder.archive', 'intake.folder.inbox uses'],
+    ['results: { folder: data/inbox/ }', 'results.folder', 'intake.folders.0.inbox uses'],
+    [inFolders('name: folder, archive: data/inbox'), 'intake.folders.0.archive', 'intake.folders.0.inbox uses'],
+    [inFolders('name: folder, rejected: data/inbox/bad'), 'intake.folders.0.rejected', 'intake.folders.0.inbox uses'],
+    [inFolders('name: a, inbox: data/results/in'), 'intake.folders.0.inbox', 'results.folder uses'],
+    [inFolders('name: folder, archive: data/work'), 'intake.folders.0.archive', 'intake.folders.0.inbox uses'],
+    [inFolders('name: results'), 'intake.folders.0', 'results.folder uses'],
+    [inFolders('name: a', 'name: b, inbox: data/a/inbox'), 'intake.folders.1.inbox', 'intake.folders.0.inbox uses'],
+    [inFolders('name: a', 'name: b, inbox: data/a/other'), 'intake.folders.1.inbox', 'intake.folders.0.inbox uses'],
+    [
+      inFolders('name: a', 'name: b, archive: data/a/rejected'),
+      'intake.folders.1.archive',
+      'intake.folders.0.rejected',
+    ],
+    [
+      inFolders('name: a', 'name: b, rejected: data/a/archive/b'),
+      'intake.folders.1.rejected',
+      'intake.folders.0.archive',
+    ],
+    [inFolders('name: a, archive: data/b/inbox', 'name: b'), 'intake.folders.0.archive', 'intake.folders.1.inbox uses'],
   ])('include folders that are one, or one inside another: %s', (text, place, problem) => {
-    const [, line = ''] = mistakesOf(`${minimal}${text}\n`);
-    expect(line).toContain(`${place} needs a folder outside of the others`);
-    expect(line).toContain(problem);
+    const lines = mistakesOf(`${minimal}${text}\n`).join('\n');
+    expect(lines).toMatch(new RegExp(`${place}\\S* needs a folder outside of the others.*${problem}`));
+  });
+
+  it('include a name that two folders have, and a source that not both have stated', () => {
+    const twice = 'intake.folders.1.name must differ from the names of the other folders, got "a"';
+    expect(mistakesOf(minimal + inFolders('name: a', 'name: a, inbox: data/b/inbox')).join()).toContain(twice);
+    const shared = (own: number, other: number) =>
+      `folders.${own}.source must be set, because intake.folders.${other} has the same source: equal order ids are one order`;
+    expect(mistakesOf(minimal + inFolders('name: a', 'name: b, source: a'))[1]).toContain(shared(0, 1));
+    expect(mistakesOf(minimal + inFolders('name: b, source: a', 'name: a'))[1]).toContain(shared(1, 0));
+    expect(mistakesOf(minimal + inFolders('name: a, source: shop', 'name: b, source: shop'))).toEqual([]);
+  });
+
+  it('include the one section that folders were before, with the new form', () => {
+    const now = 'intake.folder is no key of this version; it is a list now: `folders: [{ name: folder, ... }]`';
+    expect(mistakesOf(`${minimal}intake: { folder: { currency: USD } }\n`)[1]).toContain(now);
+    const environment = { ORDER_SYNC__INTAKE__FOLDER__CURRENCY: 'USD' };
+    expect(mistakesOf(minimal, { environment })[1]).toContain(`ORDER_SYNC__INTAKE__FOLDER__CURRENCY ${now}`);
   });
 
   it('allow folders whose names only begin like another one', () => {
-    expect(mistakesOf(`${minimal}intake: { folder: { archive: data/inbox-done, rejected: data/..inbox } }\n`)).toEqual(
-      [],
-    );
+    const text = inFolders('name: folder, archive: data/inbox-done, rejected: data/..inbox');
+    expect(mistakesOf(`${minimal}${text}\n`)).toEqual([]);
   });
 
   it('name the new name of a key that was renamed', () => {

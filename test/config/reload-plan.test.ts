@@ -15,6 +15,7 @@ wholesale:
   base_url: https://api.example.com/v1
   keys: [{ name: main, value: sk-main }]
 intake:
+  folders: [{ name: folder }]
   webhook:
     listen: 127.0.0.1:0
     tokens: [{ name: shop, value: a-token-of-the-shop }]

@@ -50,7 +50,7 @@ function configOf(text: string, environment: Record<string, string> = {}): Confi
 }
 
 const pathsOf = ({ dataDir, intake, results, reference }: Config): readonly string[] => {
-  const { inbox, work, archive, rejected } = intake.folder;
+  const [{ inbox, work, archive, rejected } = expect.unreachable()] = intake.folders;
   return [dataDir, inbox, work, archive, rejected, results.folder, reference.progressFolder];
 };
 

@@ -122,7 +122,7 @@ describe('the compose example for production', () => {
         ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE: 'key',
       },
     });
-    const { inbox, work, archive, rejected } = config.intake.folder;
+    const [{ inbox, work, archive, rejected } = expect.unreachable()] = config.intake.folders;
     expect(config.databasePath).toMatch(/^\/data\//);
     for (const path of [inbox, work, archive, rejected, config.results.folder]) expect(path).toMatch(/^\/orders\//);
     expect(config.reference.secretFile).toBe('/run/secrets/reference_secret');

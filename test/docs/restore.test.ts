@@ -32,8 +32,8 @@ async function open(): Promise<Installation> {
   installation = place;
   place.configure((config) => {
     config.data_dir = join(place.folder, 'data');
-    config.intake.folder.inbox = join(place.folder, 'inbox');
-    for (const folder of ['archive', 'rejected']) config.intake.folder[folder] = join(place.folder, folder);
+    config.intake.folders[0].inbox = join(place.folder, 'inbox');
+    for (const folder of ['archive', 'rejected']) config.intake.folders[0][folder] = join(place.folder, folder);
     config.results = { folder: join(place.folder, 'results') };
   });
   mkdirSync(join(place.folder, 'data'));

@@ -34,7 +34,7 @@ async function onSmallDisk() {
   installation.configure((config) => {
     config.data_dir = disk.folder;
     config.disk = { min_free_bytes: reserveBytes };
-    config.intake.folder.inbox = join(disk.folder, 'inbox');
+    config.intake.folders[0].inbox = join(disk.folder, 'inbox');
     config.intake.webhook.listen = `127.0.0.1:${webhook}`;
     config.results = { folder: join(installation.folder, 'results') };
     config.admin.listen = `127.0.0.1:${admin}`;

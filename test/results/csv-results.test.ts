@@ -31,7 +31,7 @@ async function withFailingEnd(error: Error, times: number) {
     rmSync(folder, { recursive: true });
   });
   const { intake, submission } = outbox.store;
-  await intake.files.begin({ id: 'f', name: 'orders.csv', sizeBytes: 1, nowMs: 1 });
+  await intake.files.begin({ id: 'f', name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1 });
   const lines = [{ ...line({ orderId: '1' }), lineNumber: 2 }];
   await intake.acceptBatch({ nowMs: 1000, fileId: 'f', delimiter: ',', lines, rejections: [] });
   await intake.files.finish({ id: 'f', sha256: 'ab', nowMs: 2 });

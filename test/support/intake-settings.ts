@@ -13,6 +13,8 @@ export const parseLimits: ParseLimits = {
 
 /** The settings of a folder intake, without its folders, of a configuration that sets none. */
 export const folderSettings = {
+  name: 'folder',
+  createsInbox: true,
   source: 'folder',
   currency: null,
   skuMap: null,

@@ -31,7 +31,9 @@ export interface InstallationOptions {
   readonly submit?: Record<string, number>;
   /** Shortens all delays of the worker. Default: a 500th. */
   readonly timeScale?: number;
+  /** Keys of its folder `folder`, and other folders. */
   readonly folder?: Record<string, unknown>;
+  readonly folders?: readonly Record<string, unknown>[];
   readonly webhook?: Record<string, unknown>;
   readonly callback?: Record<string, unknown>;
   readonly keys?: readonly Record<string, string>[];
@@ -85,7 +87,7 @@ export class Installation {
       data_dir: folder,
       init: 'if-missing',
       intake: {
-        folder: { inbox: join(folder, 'inbox'), ...options.folder },
+        folders: [{ name: 'folder', inbox: join(folder, 'inbox'), ...options.folder }, ...(options.folders ?? [])],
         ...(options.webhook === undefined ? {} : { webhook: { listen: '127.0.0.1:0', ...options.webhook } }),
       },
       wholesale: {
@@ -124,11 +126,11 @@ export class Installation {
     writeFileSync(this.configFile, stringify(config));
   }
 
-  /** Puts an order file into the inbox as a shop should: it writes a hidden file and renames it. */
-  drop(name: string, text: string): void {
-    const draft = join(this.folder, 'inbox', `.${name}.tmp`);
+  /** Puts an order file into an inbox as a shop should: it writes a hidden file and renames it. */
+  drop(name: string, text: string, inbox = 'inbox'): void {
+    const draft = join(this.folder, inbox, `.${name}.tmp`);
     writeFileSync(draft, text);
-    renameSync(draft, join(this.folder, 'inbox', name));
+    renameSync(draft, join(this.folder, inbox, name));
   }
 
   /** Starts a worker. `wrapper`: a command that runs it, such as strace. */

@@ -56,7 +56,7 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
   try {
     const demoConfig = await ownAddresses(config, sandbox.url);
     await buyDemoEsims(demoConfig, context.clock);
-    const dropped = isFirstStart && options.samples ? await dropSamples(config.intake.folder.inbox) : [];
+    const dropped = isFirstStart && options.samples ? await dropSamples(folderOf(config).inbox) : [];
     const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'stop' | 'keep running'> => {
       context.stderr.write(banner(config, sandbox.url, worker, dropped.length));
       if (options.once !== true && isInForeground()) void breakOnEnter(sandbox, config, context, stop);
@@ -69,6 +69,13 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
   } finally {
     await sandbox.close();
   }
+}
+
+function folderOf({ intake: { folders } }: Config) {
+  if (folders[0] !== undefined) return folders[0];
+  throw new OrderSyncError('REFUSED', 'The demo needs a folder for its samples', {
+    hint: 'list one in intake.folders',
+  });
 }
 
 /** Listens at the address of the config, or on a free port when another program has that address. */
@@ -123,7 +130,7 @@ async function breakOnEnter(sandbox: Sandbox, config: Config, context: CliContex
       await sandbox.operate(({ faults }) => faults.add({ fault: { fault: 'api_disabled' } }));
       stderr.write(`\n  The API refuses every call for a minute, also that of order ${orderId}. Watch the pages.\n\n`);
       const order = JSON.stringify({ order_id: orderId, currency: 'USD', lines });
-      await drop(config.intake.folder.inbox, `${orderId}.json`, order);
+      await drop(folderOf(config).inbox, `${orderId}.json`, order);
       await clock.sleep(sickForMs, stop);
       stop.throwIfAborted();
       await sandbox.operate(({ faults }) => {
@@ -189,7 +196,7 @@ async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> 
 
 /** Resolves when the inbox is empty, every entry is settled and every result is written. */
 async function allDone(worker: RunningWorker, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
-  const folders = [config.intake.folder.inbox, config.intake.folder.work];
+  const folders = config.intake.folders.flatMap(({ inbox, work }) => [inbox, work]);
   // Twice in a row: a file may be between two folders.
   for (let idleLooks = 0; idleLooks < 2 && !stop.aborted; ) {
     await context.clock.sleep(200, stop);
@@ -210,7 +217,8 @@ function movedFrom(wanted: number, address: string): string {
 function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropped: number): string {
   const { adminAddress, webhookAddress } = worker;
   const { admin, intake, results } = config;
-  const { folder, webhook } = intake;
+  const { webhook } = intake;
+  const folder = folderOf(config);
   const samples = shortPath(samplesFolder);
   const own = admin.tokens.find(({ name }) => name === 'demo');
   const isShown = own !== undefined && isLoopback(admin.listen.host);

@@ -91,7 +91,12 @@ function report(context: CliContext, made: boolean, path: string): void {
 }
 
 function foldersOf(config: Config): string[] {
-  const { inbox, work, archive, rejected } = config.intake.folder;
+  const ofFiles = config.intake.folders.flatMap(({ inbox, work, archive, rejected }) => [
+    inbox,
+    work,
+    archive,
+    rejected,
+  ]);
   const { progressFolder } = config.reference;
-  return [...new Set([config.dataDir, inbox, work, archive, rejected, config.results.folder, progressFolder])];
+  return [...new Set([config.dataDir, ...ofFiles, config.results.folder, progressFolder])];
 }

@@ -38,11 +38,11 @@ export async function remap(reference: string, options: RemapOptions, context: C
 }
 
 /** The SKU map by which a line was ordered. */
-function mapOf({ reference, source, isFromFile }: MappedLine, { intake }: Config): MapOfLine {
+function mapOf({ reference, source, folder }: MappedLine, { intake }: Config): MapOfLine {
   const shop = intake.shops.find((it) => it.source === source);
   if (shop !== undefined) return { source, currency: shop.currency, skuMap: shop.skuMap, shop };
-  const { currency, skuMap } = intake.folder;
-  if (isFromFile && skuMap !== null) return { source, currency: currency ?? undefined, skuMap, shop: null };
+  const { currency = null, skuMap = null } = intake.folders.find(({ name }) => name === folder) ?? {};
+  if (skuMap !== null) return { source, currency: currency ?? undefined, skuMap, shop: null };
   throw new OrderSyncError('REFUSED', `No SKU map is configured for ${reference} of the source "${source}"`, {
     hint: 'order it again without --remap, or under a new line id with what is right',
   });

@@ -60,10 +60,12 @@ const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offl
 
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config): CheckedShop[] {
-  const { shops, folder } = config.intake;
-  const ofFolder = { platform: 'folder', shop: folder.source, unmatched: null } as const;
-  const { skuMap: mapOfFolder } = folder;
-  const all = [...shops, ...(mapOfFolder === null ? [] : [{ ...folder, ...ofFolder, skuMap: mapOfFolder }])];
+  const { shops, folders } = config.intake;
+  const ofFolder = { platform: 'folder', unmatched: null } as const;
+  const mapped = folders.flatMap(({ skuMap, ...folder }) =>
+    skuMap === null ? [] : [{ ...folder, ...ofFolder, shop: folder.name, skuMap }],
+  );
+  const all = [...shops, ...mapped];
   if (all.length === 0) {
     throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', { hint: 'see docs/storefronts.md' });
   }

@@ -3,6 +3,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { submitCommandSchema, type ResultOf } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { FolderSettings } from '../../intake/folder/settings.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { checkDocument, tooLarge } from '../../intake/orders/check-document.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
@@ -28,6 +29,8 @@ const formats = ['json', 'ndjson', 'csv'] as const;
 const mostPerBatch = { lines: 500, bytes: 700_000 };
 const shownMistakes = 20;
 
+type SubmitOptions = ConfigOptions & { readonly format?: OrderFormat; readonly folder?: string };
+
 export function addSubmit(program: Command, context: CliContext): void {
   const submit = program
     .command('submit')
@@ -35,7 +38,8 @@ export function addSubmit(program: Command, context: CliContext): void {
     .addOption(
       new Option('--format <format>', 'the format, if the file name does not show it (default: json)').choices(formats),
     );
-  addAnswerOptions(submit).action(async (file: string, options: ConfigOptions & { format?: OrderFormat }) => {
+  submit.option('--folder <name>', 'the watched folder whose settings apply, where there are several');
+  addAnswerOptions(submit).action(async (file: string, options: SubmitOptions) => {
     const { config } = await configFrom(options);
     const format = options.format ?? (file === '-' ? 'json' : formatOf(file));
     if (format === null) {
@@ -43,7 +47,7 @@ export function addSubmit(program: Command, context: CliContext): void {
         hint: 'name it with --format json, ndjson or csv',
       });
     }
-    const lines = await readLines(file, format, config, context);
+    const lines = await readLines(file, format, folderOf(config, options.folder), context);
     const submitted: Submitted[] = [];
     if (lines.length > mostPerBatch.lines) sayWhatTakesLong(context, options, `${lines.length} lines`);
     for (const batch of batches(lines)) {
@@ -55,14 +59,21 @@ export function addSubmit(program: Command, context: CliContext): void {
   });
 }
 
+/** The first could have a wrong source or currency. */
+function folderOf({ intake: { folders } }: Config, wanted: string | undefined): FolderSettings {
+  const [found, other] = folders.filter(({ name }) => name === (wanted ?? name));
+  if (found !== undefined && other === undefined) return found;
+  const names = folders.map(({ name }) => name).join(', ');
+  throw new OrderSyncError('USAGE', `--folder must name a folder of intake.folders, whose settings apply: ${names}`);
+}
+
 /** All lines of a document, or an error with its mistakes: the caller corrects them, so nothing is submitted in part. */
 async function readLines(
   file: string,
   format: OrderFormat,
-  config: Config,
+  { source, currency, limits, columns, allowMangledIds, skuMap }: FolderSettings,
   { clock }: CliContext,
 ): Promise<readonly Line[]> {
-  const { source, currency, limits, columns, allowMangledIds, skuMap } = config.intake.folder;
   const skus = skuMap === null ? null : readSkuFile(skuMap).map;
   const options = { source, currency, limits, columns, allowMangledIds, skus };
   const lines: Line[] = [];

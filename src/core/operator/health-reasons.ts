@@ -3,7 +3,7 @@ const meanings: Readonly<Record<string, string>> = {
   database: 'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.',
   disk: 'The disk of the outbox is nearly full, so no new orders are taken in: free space or enlarge the disk.',
   progress_file: 'The progress file cannot be written, so an older copy of the database may not be noticed: repair it.',
-  folder: 'The inbox or another folder of the intake cannot be used: repair the folder that the log names.',
+  folder: 'This watched folder, one beside it, or its SKU map cannot be used: repair what the log names.',
   webhook:
     'The intake over HTTP refuses callers, has a long queue, or a SKU map that cannot be used: the log says which.',
   clock: 'The clock of this machine differs from that of the API: let NTP set it.',
@@ -18,7 +18,8 @@ export function checkReason(name: string, status: string, details: Readonly<Reco
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API: let NTP set it.`;
   }
-  if (typeof reason !== 'string') return meanings[name] ?? `The check ${name} is \`${status}\`: the log says why.`;
+  if (typeof reason !== 'string')
+    return meanings[name.replace(/:.*/, '')] ?? `The check ${name} is \`${status}\`: the log says why.`;
   const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
   return typeof next === 'string' ? `${sentence} To do: ${next}.` : sentence;
 }

@@ -21,19 +21,20 @@ type ArchivedRecord = Pick<CsvRow, 'cells' | 'lineNumber'> & { readonly isBlank:
 interface ArchivedCsvName {
   readonly fileId: string;
   readonly name: string;
+  readonly folder: string;
   readonly sha256: string;
   readonly delimiter: string;
 }
 
 /** Throws NOT_FOUND when it is not in the archive any more; REFUSED when it is another file than was taken in. */
 export async function readArchivedCsv(
-  archive: string,
+  archive: string | null,
   file: ArchivedCsvName,
   use: (csv: ArchivedCsv) => Promise<void>,
 ): Promise<void> {
-  const path = await findArchived(archive, workNameOf(file.fileId, file.name));
+  const path = archive && (await findArchived(archive, workNameOf(file.fileId, file.name)));
   if (path === null) {
-    const message = `the order file ${file.name} (${file.fileId}) is not in the archive ${archive} any more`;
+    const message = `the order file ${file.name} (${file.fileId}) is not in the archive of the folder "${file.folder}" any more`;
     throw new OrderSyncError('NOT_FOUND', message, { hint: 'the result of each of its orders is in its own file' });
   }
   try {

@@ -102,7 +102,7 @@ export async function contentHash(path: string): Promise<string | null> {
  * alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
  */
 export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
-  const { inbox, work, archive, rejected, gid } = config;
+  const { inbox, work, archive, rejected, gid, createsInbox } = config;
   const name = `.order-sync-probe-${probeId}`;
   let at = join(inbox, name);
   let place = inbox;
@@ -110,8 +110,11 @@ export async function checkFolders(config: FolderSettings, probeId: string): Pro
   try {
     for (const folder of [inbox, work, archive, rejected]) {
       place = folder;
-      step = `create ${folder}`;
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      step = `find ${folder}`;
+      if (createsInbox || folder !== inbox) {
+        step = `create ${folder}`;
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+      }
       await requireRealFolder(folder);
       const mode = { [inbox]: 0o770, [rejected]: 0o750 }[folder];
       if (gid !== null && mode !== undefined) await letGroupIn(folder, { gid, mode });
@@ -139,6 +142,6 @@ function unusable(step: string, place: string, cause: unknown): unknown {
     ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each.'
     : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
       ? howToOpen(place)
-      : 'Check that the path is a folder and that the disk is not full.';
+      : 'Check that the path is a folder, its volume mounted, and the disk not full.';
   return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

@@ -114,7 +114,8 @@ export async function finishFile(
 export async function rejectFile(context: FileContext, file: ClaimedFile, error: DocumentError): Promise<FileOutcome> {
   const { store, clock, config } = context;
   if ((await store.files.find(file.id)) === null) {
-    await store.files.begin({ id: file.id, name: file.name, sizeBytes: 0, nowMs: clock.wallMs() });
+    const begun = { id: file.id, name: file.name, folder: config.name, sizeBytes: 0 };
+    await store.files.begin({ ...begun, nowMs: clock.wallMs() });
   }
   await writeReport(config, errorReportNameOf(file.id, file.name), documentReport(file, error));
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;

@@ -33,14 +33,6 @@ class ScanReport {
   }
 }
 
-interface FolderIntakeStatus {
-  /** `degraded`: it runs, but has a problem and tries again. `failed`: an error has stopped it. */
-  readonly state: 'stopped' | 'running' | 'degraded' | 'failed';
-  readonly degraded: string | null;
-  readonly waiting: number;
-  readonly unfinished: number;
-}
-
 interface FolderIntakeOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -75,8 +67,6 @@ export class FolderIntake {
   /** A move failed, perhaps after its rename: the work folder may have a file that is not in `#unfinished`. */
   #mayHaveMore = false;
   #lastScan: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  #state: 'stopped' | 'running' | 'failed' = 'stopped';
 
   /** @throws OrderSyncError CONFIG_INVALID when the SKU map cannot be used */
   constructor(options: FolderIntakeOptions) {
@@ -88,18 +78,22 @@ export class FolderIntake {
     this.#loop = new Loop({ clock, round: () => this.#round() });
   }
 
-  /** Takes up what an earlier run did not finish, and starts to scan. Throws FOLDER_UNUSABLE. */
+  /**
+   * Takes up what an earlier run did not finish, and starts to scan.
+   * @throws OrderSyncError FOLDER_UNUSABLE when the folders cannot be used; until it is stopped, it tries again
+   */
   async start(): Promise<void> {
-    await this.#prepare();
-    this.#state = 'running';
-    this.#loop.start();
+    try {
+      await this.#prepare();
+    } finally {
+      this.#loop.start();
+    }
   }
 
   /** Stops after the current batch; a file that was read in part is resumed at the next start. May be called twice. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     await this.#lastScan;
-    if (this.#state === 'running') this.#state = 'stopped';
   }
 
   scanOnce(): Promise<ScanReport> {
@@ -130,35 +124,28 @@ export class FolderIntake {
     };
   }
 
-  status(): FolderIntakeStatus {
+  /** `degraded`: the problems with which it runs, and what it tries again; null: there is none. */
+  status(): { readonly name: string; readonly degraded: string | null } {
     const skuProblem = this.#skus?.problem ?? null;
     const problems = [...this.#log.problems()];
     if (skuProblem !== null) problems.push(`The changed SKU map is not in use: ${skuProblem}`);
     const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
-    return {
-      state: this.#state === 'running' && degraded !== null ? 'degraded' : this.#state,
-      degraded,
-      waiting: this.#waiting,
-      unfinished: this.#unfinished.size,
-    };
+    return { name: this.#options.config.name, degraded };
   }
 
   async #round(): Promise<number> {
-    try {
-      await this.scanOnce();
-    } catch (error) {
-      if (!isDiskFull(error)) this.#state = 'failed';
-      throw error;
-    }
+    const isUsable = this.#attempt('folders', 'The folder cannot be used', () => this.#prepare());
+    if (await isUsable) await this.scanOnce();
     return this.#options.config.scanIntervalMs;
   }
 
-  async #prepare(): Promise<void> {
-    if (this.#prepared) return;
+  async #prepare(): Promise<true> {
+    if (this.#prepared) return true;
     const { config, clock } = this.#options;
     await checkFolders(config, newFileId(clock));
     this.#log.foreign(await this.#resumeUnfinished(), config.work);
     this.#prepared = true;
+    return true;
   }
 
   /** Takes up the files in the work folder that are not known yet. Returns the names there that it did not write. */
@@ -211,7 +198,6 @@ export class FolderIntake {
       const file = await this.#claim(ready, report);
       if (file !== null) await this.#ingest(file, report);
     }
-    this.#waiting = report.waiting;
     return report;
   }
 

@@ -57,7 +57,13 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
   const { size } = await lstat(path);
   // Counted once in each process: it shows how often a process died while it read this file.
   if (!begun.has(id)) {
-    const { starts } = await store.files.begin({ id, name, sizeBytes: size, nowMs: clock.wallMs() });
+    const { starts } = await store.files.begin({
+      id,
+      name,
+      folder: config.name,
+      sizeBytes: size,
+      nowMs: clock.wallMs(),
+    });
     begun.add(id);
     if (starts > startsAllowed) throw poisoned(starts);
   }
@@ -90,7 +96,7 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
 function formatToRead(name: string, sizeBytes: number, config: FolderSettings): OrderFormat {
   const format = formatOf(name);
   if (format === null) {
-    const marker = name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done_file.' : '';
+    const marker = name.endsWith(markerSuffix) ? ' Markers are only read with `ready: done_file` of the folder.' : '';
     throw new DocumentError('unknown_extension', `The name ${JSON.stringify(name)} has no known extension.`, {
       hint: `Order files end in .json, .ndjson, .jsonl or .csv. Save a workbook as "CSV UTF-8".${marker}`,
     });

@@ -2,7 +2,10 @@ import type { ColumnMapping, ParseLimits } from '../orders/settings.ts';
 
 /** All folders are absolute paths on one mount: files move between them by rename. */
 export interface FolderSettings {
+  readonly name: string;
   readonly inbox: string;
+  /** False: a missing inbox is an error, because its volume may not be mounted. */
+  readonly createsInbox: boolean;
   readonly work: string;
   readonly archive: string;
   readonly rejected: string;

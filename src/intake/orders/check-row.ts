@@ -44,7 +44,7 @@ export function orderKeyOf(row: CsvRow, defaultSource: string): string {
 
 const mangledRule = 'looks changed by a spreadsheet: import the column as text, make it text, and export again';
 const sameIdRule =
-  '. Other orders may have the same id; if it is the id of the shop, set intake.folder.allow_mangled_ids';
+  '. Other orders may have the same id; if it is the id of the shop, set intake.folders[].allow_mangled_ids';
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;

@@ -156,14 +156,14 @@ class FoundColumns {
       const named = mapping[replaced];
       const instead = typeof named === 'string' ? `is called ${shown(named)}` : 'does not exist';
       const message = `The header has ${shown(name)}, but the configuration says that the column ${replaced} ${instead}.`;
-      this.#add('unknown_column', message, 'Correct the header, or intake.folder.columns in the configuration.');
+      this.#add('unknown_column', message, 'Correct the header, or intake.folders[].columns in the configuration.');
       return;
     }
     const meant = this.#meant(name, columns);
     if (meant === undefined) return;
     this.known.set(meant, index);
     const message = `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`;
-    const orElse = `If it is another column, set intake.folder.columns to { ${meant}: null }: then it is carried through.`;
+    const orElse = `If it is another column, set intake.folders[].columns to { ${meant}: null }: then it is carried through.`;
     this.#add('unknown_column', message, `Correct the header. ${orElse}`);
   }
 
@@ -184,12 +184,12 @@ class FoundColumns {
     const missing = given.map((column) => nameIn(this.#rules, column).slice(0, 100));
     if (!has('order_id') && !given.includes('order_id')) missing.push('order_id');
     if (!productColumns.some(has)) {
-      const names = skus === null ? 'variant or plan; sku needs intake.folder.sku_map' : 'variant, plan or sku';
+      const names = skus === null ? 'variant or plan; sku needs intake.folders[].sku_map' : 'variant, plan or sku';
       missing.push(`a product (${names})`);
     }
     // A cancel charges no balance, and the SKU map may name one.
     if (!has('currency') && currency === null && !has('sku') && !has('type') && !given.includes('currency')) {
-      missing.push('currency (or set intake.folder.currency)');
+      missing.push('currency (or set intake.folders[].currency)');
     }
     if (missing.length === 0) return;
     const filled = this.#names.filter((name) => name !== '');
@@ -202,7 +202,7 @@ class FoundColumns {
     const isPiped = this.#names.length === 1 && this.#names[0]?.includes('|') === true;
     const whatToDo = isPiped
       ? 'The separator seems to be "|": add a first line "sep=|".'
-      : `Add the column, or name it in the configuration under intake.folder.columns${this.known.size > 0 ? '.' : restOfFile}`;
+      : `Add the column, or name it in the configuration under intake.folders[].columns${this.known.size > 0 ? '.' : restOfFile}`;
     this.#add('missing_column', `The header lacks ${missing.join(', ')}.`, whatToDo);
   }
 }

@@ -28,9 +28,10 @@ const select = statementOf<[string], FileRow>(
 const selectRejections = statementOf<[string], Rejection>(
   `SELECT ${rejectionColumns} FROM rejections WHERE file_id = ? ORDER BY line_number, id`,
 );
-const begin = statementOf<FileId & { name: string; sizeBytes: number; nowMs: number }, never>(
-  `INSERT INTO files (id, name, size_bytes, state, starts, claimed_at_ms) VALUES (:id, :name, :sizeBytes, 'ingesting', 1, :nowMs)
-   ON CONFLICT (id) DO UPDATE SET starts = starts + 1, size_bytes = excluded.size_bytes
+const begin = statementOf<FileId & { name: string; folder: string; sizeBytes: number; nowMs: number }, never>(
+  `INSERT INTO files (id, name, folder, size_bytes, state, starts, claimed_at_ms)
+   VALUES (:id, :name, :folder, :sizeBytes, 'ingesting', 1, :nowMs)
+   ON CONFLICT (id) DO UPDATE SET starts = starts + 1, folder = excluded.folder, size_bytes = excluded.size_bytes
    WHERE state IN ('claimed', 'ingesting')`,
 );
 const finish = statementOf<FileId & { sha256: string; nowMs: number }, never>(

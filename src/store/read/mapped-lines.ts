@@ -3,7 +3,7 @@ import type { ReferencedPurchase } from '../../core/order/purchase.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { purchaseColumnsOf, rulesFrom, textsFrom } from '../sqlite/rows.ts';
 
-/** `rules` and `extra` are JSON, `isFromFile` is a boolean. */
+/** `rules` and `extra` are JSON. */
 interface LineRow extends ReferencedPurchase {
   readonly source: string;
   readonly orderId: string;
@@ -11,13 +11,15 @@ interface LineRow extends ReferencedPurchase {
   readonly state: EntryState;
   readonly rules: string;
   readonly extra: string;
-  readonly isFromFile: number;
+  /** The name of the watched folder that it came from; null: it came another way. */
+  readonly folder: string | null;
 }
 
 const selectLine = statementOf<[string], LineRow>(
   `SELECT ${purchaseColumnsOf('e')}, e.reference, r.source, r.order_id AS orderId, l.line_id AS lineId, e.state, e.rules,
-     l.extra, l.file_id IS NOT NULL AS isFromFile
-   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE e.reference = ?`,
+     l.extra, f.folder
+   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+   LEFT JOIN files f ON f.id = l.file_id WHERE e.reference = ?`,
 );
 /** The line of an entry that a corrected SKU map may order anew. */
 export type MappedLine = NonNullable<ReturnType<typeof readMappedLine>>;
@@ -32,6 +34,5 @@ export function readMappedLine(database: Sqlite, reference: string) {
     rules: rulesFrom(row.rules),
     /** The shop's SKU and the ordered quantity; null: it was not ordered by a SKU. */
     sku: name === undefined || quantity === undefined ? null : { name, quantity: Number(quantity) },
-    isFromFile: row.isFromFile === 1,
   };
 }

@@ -17,6 +17,8 @@ export interface DueCsvFile {
   readonly id: number;
   readonly fileId: string;
   readonly name: string;
+  /** Of the configuration with which it was read. */
+  readonly folder: string;
   readonly sha256: string;
   readonly delimiter: string;
   /** Rises with each change of a result. */
@@ -97,7 +99,7 @@ const rowsAtOnce = 500;
 
 // A file that is still being read, or moved, is not in the archive yet.
 const selectDue = statementOf<[number], DueCsvFile>(
-  `SELECT c.id, c.file_id AS fileId, f.name, f.sha256, c.delimiter, c.due_version AS version, c.tries
+  `SELECT c.id, c.file_id AS fileId, f.name, f.folder, f.sha256, c.delimiter, c.due_version AS version, c.tries
    FROM csv_files c JOIN files f ON f.id = c.file_id
    WHERE c.done_version < c.due_version AND c.due_at_ms <= ? AND f.state = 'archived' AND f.sha256 IS NOT NULL
    ORDER BY c.due_at_ms LIMIT 1`,

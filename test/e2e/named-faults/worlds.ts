@@ -308,9 +308,9 @@ const files: SpoiltWorld = {
   ],
   start: async () => {
     const spoilt = await startSpoilt({}, (config) => {
-      config.intake.folder.sku_map = join(config.data_dir, 'folder-skus.yaml');
+      config.intake.folders[0].sku_map = join(config.data_dir, 'folder-skus.yaml');
       writeFileSync(
-        config.intake.folder.sku_map,
+        config.intake.folders[0].sku_map,
         'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n',
       );
     });
@@ -430,7 +430,7 @@ const fullDisk: SpoiltWorld = {
     const spoilt = await startWith(installation, (config) => {
       config.data_dir = disk.folder;
       config.disk = { min_free_bytes: 8 * 1_048_576 };
-      config.intake.folder.inbox = join(disk.folder, 'inbox');
+      config.intake.folders[0].inbox = join(disk.folder, 'inbox');
     });
     // Who looks expects the run file there.
     const run = readFileSync(join(disk.folder, 'run.json'));

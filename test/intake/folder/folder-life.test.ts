@@ -245,7 +245,7 @@ describe('when a power loss put a file back into the inbox, and not its marker',
     const { intake } = await open({ ready: 'done_file' });
     await intake.stop();
     const id = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
-    await bench.store.intake.files.begin({ id, name: 'orders.csv', sizeBytes: 1, nowMs: 1000 });
+    await bench.store.intake.files.begin({ id, name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1000 });
     bench.drop('orders.csv', csv('1'));
     writeFileSync(marker(id), '');
     await bench.restart();
@@ -389,13 +389,13 @@ describe('when the folders fail', () => {
     rmSync(config.rejected, { recursive: true });
     bench.drop('orders.csv', `${csv('1')}2,1,nonsense,v,,,1,,USD\n`);
     expect(await intake.scanOnce()).toMatchObject({ ingested: 0, deferred: 1 });
-    expect(intake.status()).toMatchObject({ unfinished: 1, degraded: expect.stringContaining('orders.csv') });
+    expect(intake.status().degraded).toContain('orders.csv');
     mkdirSync(config.rejected);
     clock.advance(60_000);
     expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, rejected: 1 } });
     expect(bench.report().lines).toHaveLength(1);
     expect(bench.entryCount()).toBe(1);
-    expect(intake.status()).toMatchObject({ unfinished: 0, degraded: null });
+    expect([bench.names('work'), intake.status().degraded]).toEqual([[], null]);
   });
 
   it.skipIf(process.getuid?.() === 0)(
@@ -421,7 +421,6 @@ describe('when the folders fail', () => {
     const failed = intake.failed.catch((error: unknown) => error);
     await intake.start();
     expect(await failed).toBeInstanceOf(Error);
-    expect(intake.status().state).toBe('failed');
     await intake.stop();
     await bench.restart();
     expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1 });
@@ -433,12 +432,10 @@ describe('the running intake', () => {
     const { intake } = await open({ scanIntervalMs: 20 });
     await intake.start();
     await intake.start();
-    expect(intake.status().state).toBe('running');
     const accepted = bench.nextAccepted();
     bench.drop('orders.csv', csv('1'));
     await accepted;
     await Promise.all([intake.stop(), intake.stop()]);
-    expect(intake.status().state).toBe('stopped');
     bench.drop('more.csv', csv('2'));
     expect(bench.names('inbox')).toEqual(['more.csv']);
   });

@@ -191,7 +191,7 @@ describe('the names of columns', () => {
       ['order_id,currency\n1,USD\n', /variant or plan/],
       ['variant,currency\nv,USD\n', /order_id/],
       ['order_id,variant\n1,v\n', /currency/],
-      ['order_id,sku,currency\n1,S,USD\n', /intake\.folder\.sku_map/],
+      ['order_id,sku,currency\n1,S,USD\n', /intake\.folders\[\]\.sku_map/],
     ] as const) {
       const { error } = await readDocument(content, 'csv');
       expect(error?.documentCode).toBe('missing_column');

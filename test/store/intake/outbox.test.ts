@@ -36,9 +36,15 @@ describe('accepting lines', () => {
   });
 
   it('counts a line once when its file is read again after a crash', async () => {
-    await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 1 });
+    await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', folder: 'folder', sizeBytes: 10, nowMs: 1 });
     await outbox.accept([line(), line({ lineId: '2' })], 'F1');
-    const again = await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 2 });
+    const again = await outbox.store.intake.files.begin({
+      id: 'F1',
+      name: 'a.csv',
+      folder: 'folder',
+      sizeBytes: 10,
+      nowMs: 2,
+    });
     expect(again.starts).toBe(2);
     await outbox.accept([line(), line({ lineId: '2' }), line({ lineId: '3' })], 'F1');
     const finished = await outbox.store.intake.files.finish({ id: 'F1', sha256: 'x', nowMs: 3 });

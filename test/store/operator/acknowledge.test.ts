@@ -207,7 +207,8 @@ describe('what was not bought leaves the attention list by itself', () => {
   it('when a refused line comes again corrected', async () => {
     const refused = { lineNumber: 2, source: 'shop1', orderId: '1001', lineId: '1', code: 'invalid_field' } as const;
     const rejection = { ...refused, field: 'quantity', rule: 'must be at least 1', value: '0' };
-    for (const id of ['F1', 'F2']) await box.store.intake.files.begin({ id, name: id, sizeBytes: 1, nowMs: 1 });
+    for (const id of ['F1', 'F2'])
+      await box.store.intake.files.begin({ id, name: id, folder: 'folder', sizeBytes: 1, nowMs: 1 });
     await box.store.intake.acceptBatch({ nowMs: 1, fileId: 'F1', lines: [], rejections: [rejection] });
     expect(kinds(box)).toEqual(['refused_line']);
     await box.accept([line()], 'F2');
@@ -226,7 +227,7 @@ describe('what was not bought leaves the attention list by itself', () => {
       value: '0',
     });
     const take = async (fileId: string, rejections: readonly ReturnType<typeof ofLine>[]) => {
-      await box.store.intake.files.begin({ id: fileId, name: 'orders.csv', sizeBytes: 1, nowMs: 1 });
+      await box.store.intake.files.begin({ id: fileId, name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1 });
       await box.store.intake.acceptBatch({ nowMs: 1, fileId, lines: [], rejections });
     };
     await take('F1', [ofLine('1'), ofLine('2'), ofLine(null)]);

@@ -5,7 +5,7 @@ let outbox: Outbox;
 beforeEach(async () => {
   outbox = await Outbox.open();
   for (const id of ['F1', 'F2', 'F3']) {
-    await outbox.store.intake.files.begin({ id, name: `${id}.csv`, sizeBytes: 10, nowMs: 1 });
+    await outbox.store.intake.files.begin({ id, name: `${id}.csv`, folder: 'folder', sizeBytes: 10, nowMs: 1 });
   }
 });
 afterEach(() => outbox.close());

@@ -15,7 +15,7 @@ const due = (nowMs = 99_999) => files().nextDue(nowMs);
 /** Takes a file in. Each row is an order id, or null for a row that is not accepted. */
 async function take(fileId: string, rows: readonly (string | null)[], firstRow = 2): Promise<void> {
   const { files: orderFiles } = outbox.store.intake;
-  await orderFiles.begin({ id: fileId, name: `${fileId}.csv`, sizeBytes: 1, nowMs: 1 });
+  await orderFiles.begin({ id: fileId, name: `${fileId}.csv`, folder: 'folder', sizeBytes: 1, nowMs: 1 });
   await accept(fileId, rows, firstRow);
   await orderFiles.finish({ id: fileId, sha256: 'ab', nowMs: 2 });
   expect((await due())?.fileId).not.toBe(fileId);

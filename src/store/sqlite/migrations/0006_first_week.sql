@@ -56,3 +56,6 @@ ALTER TABLE deliveries ADD COLUMN given_up_reason TEXT;
 ALTER TABLE storefront_orders ADD COLUMN other_result TEXT;
 -- What was kept had only the lines with unknown SKUs, and is taken in as the whole order from now on.
 UPDATE storefront_orders SET kept_order = NULL;
+
+-- The name of the watched folder that it came from. Before folders had names there was one.
+ALTER TABLE files ADD COLUMN folder TEXT NOT NULL DEFAULT 'folder' CHECK (length(folder) BETWEEN 1 AND 32);

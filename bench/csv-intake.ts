@@ -41,6 +41,7 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
       rejected: join(folder, 'rejected'),
       stableObservations: 1,
       stableMs: 0,
+      unfinishedMs: 0,
     },
   });
   await intake.scanOnce();

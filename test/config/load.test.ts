@@ -22,6 +22,7 @@ describe('loading a configuration', () => {
             createsInbox: false,
             scanIntervalMs: 1000,
             stableMs: 2000,
+            unfinishedMs: 600_000,
             archive: join(cwd, 'data/archive'),
             rejected: join(cwd, 'data/rejected'),
           },

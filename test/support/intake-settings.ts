@@ -21,6 +21,7 @@ export const folderSettings = {
   scanIntervalMs: 1000,
   stableObservations: 3,
   stableMs: 2000,
+  unfinishedMs: 600_000,
   ready: 'stable',
   limits: parseLimits,
   columns: {},

@@ -23,7 +23,7 @@ export type DeliveryEnd = (typeof deliveryEnds)[number];
 
 const purposes = ['submit', 'lookup'] as const;
 const families = ['gift_card', 'esim'] as const;
-const fileOutcomes = ['ingested', 'rejected', 'changed', 'interrupted'] as const;
+const fileOutcomes = ['ingested', 'rejected', 'changed', 'unfinished', 'interrupted'] as const;
 const deliveryEnds = ['delivered', 'failed', 'given_up'] as const;
 /** Up to the longest deadline of a call, in seconds. */
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];

@@ -5,7 +5,7 @@ import { syncFolder } from '../../ops/files.ts';
 import type { OrderFiles } from '../../store/intake/files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
-import type { InboxFile } from './inbox.ts';
+import type { InboxFile, StableFile } from './inbox.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -14,6 +14,8 @@ export interface ClaimedFile {
   readonly id: string;
   readonly name: string;
   readonly workName: string;
+  /** Where it was in the inbox. Null: it is not put back there; absent: only its name is known. */
+  readonly inboxPath?: string | Buffer | null;
 }
 
 const claimed = (id: string, name: string): ClaimedFile => ({ id, name, workName: workNameOf(id, name) });
@@ -24,8 +26,8 @@ const claimed = (id: string, name: string): ClaimedFile => ({ id, name, workName
  * marker. Null when another worker claimed it. Throws errors of the file system, for example EACCES for a file that must
  * not be read.
  */
-export async function claimFile(config: FolderSettings, file: InboxFile, id: string): Promise<ClaimedFile | null> {
-  const claim = claimed(id, file.name);
+export async function claimFile(config: FolderSettings, file: StableFile, id: string): Promise<ClaimedFile | null> {
+  const claim = { ...claimed(id, file.name), inboxPath: file.isLong ? null : file.path };
   const workPath = join(config.work, claim.workName);
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);
@@ -62,6 +64,22 @@ export async function reclaimFile(
   const claim = claimed(id, file.name);
   await moveDurably(file.path, dirname(file.path), join(work, claim.workName));
   return claim;
+}
+
+/** Puts a file back for its writer, unless the inbox has another of that name. After a crash it may have both names. */
+export async function returnFile({ inbox, work, ready }: FolderSettings, file: ClaimedFile): Promise<boolean> {
+  const { inboxPath: to = null } = file;
+  if (to === null || ready === 'done_file') return false;
+  const path = join(work, file.workName);
+  try {
+    await link(path, to);
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST')) throw error;
+    if ((await signatureAt(to)) !== (await signatureAt(path))) return false;
+  }
+  await syncFolder(inbox);
+  await unlink(path);
+  return true;
 }
 
 /** Whether the file in the inbox waits for this marker, rather than for one that its sender has yet to write. */

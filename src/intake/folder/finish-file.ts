@@ -9,7 +9,7 @@ import type { AcceptedLines, Intake } from '../../store/intake/intake.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
 import type { SkuSource } from '../orders/sku-source.ts';
-import { type ClaimedFile, reclaimFile } from './claim-file.ts';
+import { type ClaimedFile, reclaimFile, returnFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { errorReportNameOf, markerSuffix, newFileId } from './file-names.ts';
 import type { FolderSettings } from './settings.ts';
@@ -56,6 +56,8 @@ export type FileOutcome =
   | { readonly kind: 'rejected'; readonly file: ClaimedFile; readonly code: string; readonly message: string }
   /** The file was written to after it was claimed; all of it must be read again, as `next`. */
   | { readonly kind: 'changed'; readonly file: ClaimedFile; readonly next: ClaimedFile }
+  /** Its writer may not have finished it: it is in the inbox again. */
+  | { readonly kind: 'unfinished'; readonly file: ClaimedFile; readonly message: string }
   | { readonly kind: 'interrupted'; readonly file: ClaimedFile };
 
 export interface FileContext {
@@ -110,9 +112,13 @@ export async function finishFile(
   return { kind: 'ingested', file, lines: { accepted, known, conflicts, rejected }, report };
 }
 
-/** Finishes a file of which nothing more is accepted: writes its report, records the rejection, moves the file. */
+/** Finishes a file of which nothing more is accepted, or puts it back: writes its report, records the rejection, moves it. */
 export async function rejectFile(context: FileContext, file: ClaimedFile, error: DocumentError): Promise<FileOutcome> {
   const { store, clock, config } = context;
+  if (error.isUnfinished && (await returnFile(config, file))) {
+    await store.files.forget(file.id);
+    return { kind: 'unfinished', file, message: error.message };
+  }
   if ((await store.files.find(file.id)) === null) {
     const begun = { id: file.id, name: file.name, folder: config.name, sizeBytes: 0 };
     await store.files.begin({ ...begun, nowMs: clock.wallMs() });

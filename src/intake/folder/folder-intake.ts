@@ -11,7 +11,7 @@ import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from '.
 import { newFileId } from './file-names.ts';
 import { checkFolders, isFilesystemError } from './filesystem.ts';
 import { FolderLog } from './folder-log.ts';
-import { type InboxFile, listInbox, StableFiles } from './inbox.ts';
+import { type InboxFile, listInbox, type StableFile, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -22,6 +22,8 @@ class ScanReport {
   changed = 0;
   /** Files that are not ready yet, or have no marker yet. */
   waiting = 0;
+  /** Files that were read and put back, because their writers may not have finished them. */
+  unfinished = 0;
   /** Files that could not be read or moved; they will be tried again. */
   deferred = 0;
   readonly lines = { accepted: 0, known: 0, conflicts: 0, rejected: 0 };
@@ -74,7 +76,7 @@ export class FolderIntake {
     this.#options = options;
     this.#skus = openSkus(options, config);
     this.#log = new FolderLog(logger);
-    this.#stable = new StableFiles(config.stableObservations, config.stableMs);
+    this.#stable = new StableFiles(config);
     this.#loop = new Loop({ clock, round: () => this.#round() });
   }
 
@@ -196,7 +198,7 @@ export class FolderIntake {
     for (const ready of await this.#readyFiles(report)) {
       if (this.#loop.signal.aborted || !(await this.#hasDiskSpace())) break;
       const file = await this.#claim(ready, report);
-      if (file !== null) await this.#ingest(file, report);
+      if (file !== null && (await this.#ingest(file, report)) === 'unfinished') this.#stable.markUnfinished(ready.key);
     }
     return report;
   }
@@ -207,7 +209,7 @@ export class FolderIntake {
     return (await this.#attempt('archive', message, () => this.#archived.takeChanged(clock.monoMs()))) ?? [];
   }
 
-  async #readyFiles(report: ScanReport): Promise<readonly InboxFile[]> {
+  async #readyFiles(report: ScanReport): Promise<readonly StableFile[]> {
     const { config, clock } = this.#options;
     const list = () => listInbox(config.inbox, config.ready === 'done_file');
     const listing = await this.#attempt('inbox', `The inbox ${config.inbox} cannot be read`, list);
@@ -241,7 +243,7 @@ export class FolderIntake {
     return false;
   }
 
-  async #claim(file: InboxFile, report: ScanReport): Promise<ClaimedFile | null> {
+  async #claim(file: StableFile, report: ScanReport): Promise<ClaimedFile | null> {
     const { config, clock } = this.#options;
     if ((this.#unclaimable.get(file.key) ?? 0) > clock.monoMs()) {
       report.deferred += 1;
@@ -281,7 +283,7 @@ export class FolderIntake {
     this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
   }
 
-  async #ingest(file: ClaimedFile, report: ScanReport): Promise<void> {
+  async #ingest(file: ClaimedFile, report: ScanReport): Promise<FileOutcome['kind'] | null> {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
     const context: FileContext = {
       store: store.intake,
@@ -301,10 +303,10 @@ export class FolderIntake {
       const delayMs = isDiskFull(error) ? fullDiskRetryMs : retryMs;
       this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + delayMs });
     });
-    if (outcome === undefined) return;
+    if (outcome === undefined) return null;
     this.#log.outcome(outcome);
     this.#options.onFileEnded?.(outcome.kind);
-    if (outcome.kind === 'interrupted') return;
+    if (outcome.kind === 'interrupted') return outcome.kind;
     this.#unfinished.delete(file.id);
     this.#begun.delete(file.id);
     // Its writer may still be writing, so it gets the same time to become stable as a file in the inbox.
@@ -312,6 +314,7 @@ export class FolderIntake {
       this.#unfinished.set(outcome.next.id, { file: outcome.next, dueMono: clock.monoMs() + config.stableMs });
     }
     report.add(outcome);
+    return outcome.kind;
   }
 }
 

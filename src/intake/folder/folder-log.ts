@@ -58,6 +58,9 @@ export class FolderLog {
     if (outcome.kind === 'rejected') {
       const { code, message: reason } = outcome;
       this.#logger.warn({ ...file, code, reason }, 'order file rejected; no more of it will be bought');
+    } else if (outcome.kind === 'unfinished') {
+      const details = { ...file, reason: outcome.message };
+      this.#logger.warn(details, 'order file looks unfinished; it waits in the inbox for a change, up to 10 minutes');
     } else if (outcome.kind === 'changed') this.lateWrite(outcome.next, outcome.file.workName);
     else if (outcome.kind === 'interrupted') {
       this.#logger.info(file, 'order file read in part; reading resumes at the next start');

@@ -1,44 +1,52 @@
 import { Buffer } from 'node:buffer';
 import { lstat, readdir } from 'node:fs/promises';
-import { markerSuffix } from './file-names.ts';
+import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno, signatureOf } from './filesystem.ts';
+import type { FolderSettings } from './settings.ts';
 
 interface Observation {
   signature: string;
   count: number;
   sinceMono: number;
+  /** It was read, and its content shows that more may follow. */
+  isUnfinished: boolean;
 }
 
 /** Finds files that looked the same in several scans. No clock is compared with theirs: writers' clocks are wrong. */
 export class StableFiles {
-  readonly #observations: number;
-  readonly #stableMs: number;
+  readonly #config: FolderSettings;
   #seen = new Map<string, Observation>();
 
-  constructor(observations: number, stableMs: number) {
-    this.#observations = observations;
-    this.#stableMs = stableMs;
+  constructor(config: FolderSettings) {
+    this.#config = config;
   }
 
   /** Records a scan and returns the stable files, those first that have been stable longest. */
-  observe(files: readonly InboxFile[], nowMono: number): readonly InboxFile[] {
+  observe(files: readonly InboxFile[], nowMono: number): readonly StableFile[] {
+    const { stableObservations, stableMs, unfinishedMs, ready } = this.#config;
     const seen = new Map<string, Observation>();
-    const stable: { file: InboxFile; sinceMono: number }[] = [];
+    const stable: { file: StableFile; sinceMono: number }[] = [];
     for (const file of files) {
       const before = this.#seen.get(file.key);
       const observation =
         before?.signature === file.signature
           ? { ...before, count: before.count + 1 }
-          : { signature: file.signature, count: 1, sinceMono: nowMono };
+          : { signature: file.signature, count: 1, sinceMono: nowMono, isUnfinished: false };
       seen.set(file.key, observation);
-      // Many programs create a file some time before they write to it.
-      const wantedMs = file.kind === 'file' && file.sizeBytes === 0 ? this.#stableMs * 5 : this.#stableMs;
-      if (observation.count >= this.#observations && nowMono - observation.sinceMono >= wantedMs) {
-        stable.push({ file, sinceMono: observation.sinceMono });
-      }
+      const { count, sinceMono } = observation;
+      const looksSame = (ms: number): boolean => count >= stableObservations && nowMono - sinceMono >= ms;
+      const isLong = file.kind !== 'file' || ready === 'done_file' || looksSame(unfinishedMs);
+      const mayBeDone = file.sizeBytes > 0 && formatOf(file.name) !== null && !observation.isUnfinished;
+      if (looksSame(stableMs) && (isLong || mayBeDone)) stable.push({ file: { ...file, isLong }, sinceMono });
     }
     this.#seen = seen;
     return stable.toSorted((one, other) => one.sinceMono - other.sinceMono).map(({ file }) => file);
+  }
+
+  /** The file was put back: it is stable when it has changed, or looked the same for long. */
+  markUnfinished(key: string): void {
+    const observation = this.#seen.get(key);
+    if (observation !== undefined) observation.isUnfinished = true;
   }
 }
 
@@ -53,12 +61,15 @@ export interface InboxFile {
   readonly signature: string;
 }
 
-/** Names that programs use while they are still writing a file. */
-const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
+/** `isLong`: it looked the same for so long that its writer has given up. */
+export type StableFile = InboxFile & { readonly isLong: boolean };
 
-/** Lists files that nobody is writing. `marked`: the keys of those with a marker, which is not listed itself. */
+/** Files that an uploader names so until they are complete, and files that desktops and editors leave in folders. */
+const ignored = /^[.~]|~$|^#.*#$|\.(?:tmp|sw[a-px])$|^(?:(?:eh)?thumbs(?:_vista)?\.db(?::.*)?|desktop\.ini|icon\r)$/i;
+
+/** Lists the files, without those that are ignored. `marked`: the keys of those with a marker, which is not listed itself. */
 export async function listInbox(inbox: string, withMarkers: boolean) {
-  const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !unfinished.test(keyOf(name)));
+  const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !ignored.test(keyOf(name)));
   const isMarker = (name: Buffer): boolean => withMarkers && keyOf(name).endsWith(markerSuffix);
   const marked = new Set(names.filter(isMarker).map((name) => keyOf(name).slice(0, -markerSuffix.length)));
   const candidates = names.filter((name) => !isMarker(name)).toSorted((one, other) => one.compare(other));

@@ -27,8 +27,9 @@ const startsAllowed = 2;
  * sender's report; 6. move the file. Each step is durable before the next one begins, and each may be repeated. The
  * commit always comes before the move. Throws errors of the file system and of the store; then call it again later.
  */
-export async function ingestFile(context: FileContext, file: ClaimedFile): Promise<FileOutcome> {
-  const row = await context.store.files.find(file.id);
+export async function ingestFile(context: FileContext, claimed: ClaimedFile): Promise<FileOutcome> {
+  const row = await context.store.files.find(claimed.id);
+  const file = { inboxPath: join(context.config.inbox, row?.name ?? claimed.name), ...claimed };
   if (row?.state === 'rejected') return moveToRejected(context, file, row.errorCode ?? '', row.errorMessage ?? '');
   if (row?.state === 'ingested' || row?.state === 'archived') return finishFile(context, file, row, null);
   let read: ReadFile | null;
@@ -143,6 +144,8 @@ async function acceptLines(
 /** Its other name may be that of a file that its sender must not read, and a report would show values of it. */
 function hardLinked(names: number): DocumentError {
   return new DocumentError('hard_link', `It has ${names} names: it is also a file somewhere else. It was not read.`, {
+    // Also where a crash came while it was put back into the inbox.
+    isUnfinished: true,
     hint: 'Copy the file into the inbox instead of linking it, or remove the other name first.',
   });
 }

@@ -19,8 +19,10 @@ export interface FolderSettings {
   readonly scanIntervalMs: number;
   /** A file is ready when it looked the same in this many scans … */
   readonly stableObservations: number;
-  /** … over at least this time on the monotonic clock. An empty file must look the same for five times as long. */
+  /** … over at least this time on the monotonic clock, … */
   readonly stableMs: number;
+  /** … and over this time where its name or its content shows that its writer may not have finished it. */
+  readonly unfinishedMs: number;
   /** `done_file`: a file also needs a `<name>.done` marker to be ready. */
   readonly ready: 'stable' | 'done_file';
   readonly limits: ParseLimits;
@@ -33,4 +35,5 @@ export const defaultScanning = (scale: number) => ({
   scanIntervalMs: Math.max(50, Math.round(1000 * scale)),
   stableObservations: 3,
   stableMs: Math.max(50, Math.round(2000 * scale)),
+  unfinishedMs: Math.max(50, Math.round(600_000 * scale)),
 });

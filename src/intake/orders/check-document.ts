@@ -131,6 +131,7 @@ function countedRows(rows: number, limits: ParseLimits): number {
 function truncatedTail(line: number): DocumentError {
   return new DocumentError('truncated_tail', `Line ${line} is the last one, is incomplete, and has no newline.`, {
     line,
+    isUnfinished: true,
     hint: 'The file looks cut off: send all of it again. If it is complete, correct that line and add a newline.',
   });
 }

@@ -39,7 +39,11 @@ export async function* csvRows(
     if (rows.length > 0) yield rows;
   }
   if (header === null) {
-    throw new DocumentError('missing_column', 'There is no header line.', { line: 1, hint: headerExample });
+    throw new DocumentError('missing_column', 'There is no header line.', {
+      line: 1,
+      isUnfinished: true,
+      hint: headerExample,
+    });
   }
 }
 
@@ -189,6 +193,7 @@ function explained(error: CsvError, { firstLine, rowBytes }: CsvDialect): Docume
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
     return new DocumentError('unclosed_quote', `A quote is opened before line ${line} and never closed.`, {
       line,
+      isUnfinished: true,
       hint: 'The file may be cut off: send all of it again. Inside a quoted cell, write a quote twice ("").',
     });
   }

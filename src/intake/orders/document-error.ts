@@ -14,11 +14,13 @@ export class DocumentError extends OrderSyncError {
   readonly byte: number | null;
   /** All mistakes of a header; empty for any other reason. */
   readonly mistakes: readonly DocumentMistake[];
+  /** Whether a longer file could be right: its writer may not have finished it. */
+  isUnfinished: boolean;
 
   constructor(
     documentCode: string,
     message: string,
-    place: Partial<Pick<DocumentError, 'line' | 'byte' | 'mistakes'>> & { hint: string },
+    place: Partial<Pick<DocumentError, 'line' | 'byte' | 'mistakes' | 'isUnfinished'>> & { hint: string },
   ) {
     super('INVALID_INPUT', message, { hint: place.hint });
     this.name = 'DocumentError';
@@ -26,6 +28,7 @@ export class DocumentError extends OrderSyncError {
     this.line = place.line ?? null;
     this.byte = place.byte ?? null;
     this.mistakes = place.mistakes ?? [];
+    this.isUnfinished = place.isUnfinished ?? false;
   }
 }
 

@@ -24,12 +24,14 @@ export async function readJsonDocument(
 
 export function emptyDocument(): DocumentError {
   return new DocumentError('empty', 'The file is empty.', {
+    isUnfinished: true,
     hint: 'It may have been moved before it was written. Write it under a temporary name, then rename it.',
   });
 }
 
 export function noOrders(): DocumentError {
   return new DocumentError('no_orders', 'The file is well-formed but has no order line.', {
+    isUnfinished: true,
     hint: 'If it was complete, nothing needs to be done. If it was still being written, send it again.',
   });
 }
@@ -56,13 +58,15 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     rejectHtml(text);
+    // The text may end within a word or a number.
+    const isUnfinished = /^[-+.a-z]{0,4}\s*$/i.test(text.slice(error.offset));
     throw new DocumentError(error.code, syntaxMessage(text, error), {
       line: lineAt(text, error.offset),
       byte: Buffer.byteLength(text.slice(0, error.offset)),
-      hint:
-        error.offset >= text.trimEnd().length
-          ? 'The text ends too early. The file may be cut off: send all of it again.'
-          : 'Correct it at that place and send it again.',
+      isUnfinished,
+      hint: isUnfinished
+        ? 'The text ends too early. The file may be cut off: send all of it again.'
+        : 'Correct it at that place and send it again.',
     });
   }
 }

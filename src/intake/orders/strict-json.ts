@@ -168,7 +168,7 @@ class Reader {
     let isPlain = true;
     let end = start + 1;
     for (let code = this.#text.charCodeAt(end); code !== 0x22; code = this.#text.charCodeAt(end)) {
-      if (Number.isNaN(code)) this.#fail('the text ends inside a string', start);
+      if (Number.isNaN(code)) this.#fail('the text ends inside a string', end);
       if (code < 0x20) this.#fail(`control character ${code} inside a string`, end);
       if (code === 0x5c) isPlain = false;
       end += code === 0x5c ? 2 : 1;

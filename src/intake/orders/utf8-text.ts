@@ -50,6 +50,7 @@ class Utf8Check {
       throw new DocumentError('nul_bytes', `Byte ${byte} (line ${line}) is NUL, which text never contains.`, {
         line,
         byte,
+        isUnfinished: true,
         hint: 'The file is incomplete or is not text. Write it again under a temporary name, then rename it.',
       });
     }
@@ -99,6 +100,8 @@ function notUtf8(piece: Buffer, bytesBefore: number, linesBefore: number): Docum
   return new DocumentError('encoding_not_utf8', `Byte ${byte} (line ${line}) is 0x${value}: the text is not UTF-8.`, {
     line,
     byte,
+    // A character that is cut off comes alone.
+    isUnfinished: piece.length < 4,
     hint: `It may be Latin-1 or Windows-1252. ${utf8Hint}`,
   });
 }

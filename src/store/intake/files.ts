@@ -41,11 +41,19 @@ const postpone = statementOf<[string], never>(
   "UPDATE files SET starts = starts - 1 WHERE id = ? AND state = 'ingesting' AND starts > 0",
 );
 const reject = statementOf<FileId & { sha256: string | null; code: string; message: string; nowMs: number }, never>(
-  `UPDATE files SET state = 'rejected', sha256 = :sha256, error_code = :code, error_message = :message, finished_at_ms = :nowMs
+  // A program may write a file that is no order file again and again: it needs attention once.
+  `UPDATE files SET state = 'rejected', sha256 = :sha256, error_code = :code, error_message = :message, finished_at_ms = :nowMs,
+     acknowledged_at_ms = CASE WHEN :code = 'unknown_extension' AND EXISTS (SELECT 1 FROM files o
+       WHERE o.name = files.name AND o.state = 'rejected' AND o.acknowledged_at_ms IS NULL) THEN :nowMs END
    WHERE id = :id AND state IN ('claimed', 'ingesting', 'rejected')`,
 );
 const archive = statementOf<FileId, never>(
   "UPDATE files SET state = 'archived' WHERE id = :id AND state IN ('ingested', 'archived')",
+);
+
+const forget = statementOf<[string], never>(
+  `DELETE FROM files WHERE id = ? AND state = 'ingesting'
+     AND accepted_count + known_count + conflict_count + rejected_count = 0`,
 );
 
 /** The order files that were taken in: the state of each, and the rejections of its lines. */
@@ -72,6 +80,9 @@ export class OrderFiles extends OutboxSteps {
 
   /** Another file has taken its place, with all of its rows: nothing is written back for this one. */
   readonly replaced = this.step(({ database }, id: string) => forgetCsvFile(database, id));
+
+  /** The file is in the inbox again, where it has no id. A row to which lines belong stays. */
+  readonly forget = this.write(forget);
 
   async rejections(id: string): Promise<readonly Rejection[]> {
     return selectRejections(this.database).all(id);

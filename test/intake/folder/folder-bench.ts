@@ -60,6 +60,7 @@ export class FolderBench {
       rejected: join(this.root, 'rejected'),
       stableObservations: 1,
       stableMs: 0,
+      unfinishedMs: 0,
       ...changes,
     };
     writeNewDatabase(join(this.root, 'order-sync.db'));

@@ -48,34 +48,15 @@ describe('a file in the inbox', () => {
     expect(bench.entryCount()).toBe(2);
   });
 
-  it('gets more time while it is empty, because many programs create a file some time before they write', async () => {
-    const { intake, clock, config } = await open({ stableMs: 2000 });
-    writeFileSync(join(config.inbox, 'late.csv'), '');
-    await intake.scanOnce();
-    clock.advance(9000);
-    expect(await intake.scanOnce()).toMatchObject({ rejected: 0, waiting: 1 });
-    clock.advance(1000);
-    expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
-    expect(bench.report().code).toBe('empty');
-  });
-
-  it.each([
-    '.hidden.csv',
-    '~orders.csv',
-    'a.csv.tmp',
-    'a.csv.part',
-    'a.partial',
-    'a.filepart',
-    'a.csv.writing',
-    'a.crdownload',
-    'a.swp',
-    '.nfs0001',
-  ])('is ignored while it has a name of unfinished files: %s', async (name) => {
-    const { intake, config } = await open();
-    writeFileSync(join(config.inbox, name), csv('1'));
-    expect(await intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 0, waiting: 0 });
-    expect(bench.names('inbox')).toEqual([name]);
-  });
+  it.each(['.hidden.csv', '~orders.csv', 'a.csv.tmp', 'a.swp', '.nfs0001'])(
+    'is ignored while it has a name of unfinished files: %s',
+    async (name) => {
+      const { intake, config } = await open();
+      writeFileSync(join(config.inbox, name), csv('1'));
+      expect(await intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 0, waiting: 0 });
+      expect(bench.names('inbox')).toEqual([name]);
+    },
+  );
 
   it('is rejected when its extension is unknown', async () => {
     const { intake } = await open();

@@ -26,6 +26,7 @@ const intake = new FolderIntake({
     rejected: join(root, 'rejected'),
     stableObservations: 1,
     stableMs: 0,
+    unfinishedMs: 0,
   },
   onAccepted: () => process.stdout.write('accepted\n'),
 });

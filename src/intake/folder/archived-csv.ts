@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { type CsvRow, csvRecords, isBlankRecord, linesOf } from '../orders/csv-rows.ts';
+import { type CsvRecord, csvRecords, isBlankRecord } from '../orders/csv-rows.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { utf8Pieces } from '../orders/utf8-text.ts';
 import { workNameOf } from './file-names.ts';
@@ -15,8 +15,7 @@ interface ArchivedCsv {
   readonly records: AsyncIterable<readonly ArchivedRecord[]>;
 }
 
-/** `lineNumber`: the line of text on which it begins. */
-type ArchivedRecord = Pick<CsvRow, 'cells' | 'lineNumber'> & { readonly isBlank: boolean };
+type ArchivedRecord = CsvRecord & { readonly isBlank: boolean };
 
 interface ArchivedCsvName {
   readonly fileId: string;
@@ -68,13 +67,8 @@ async function* recordsOf(
   }
   // The rows were checked against the limits when they came in.
   const dialect = { delimiter, firstLine: 0, rowBytes: Number.MAX_SAFE_INTEGER };
-  let nextLine = 1;
   for await (const records of csvRecords(utf8Pieces(hashed()), dialect)) {
-    yield records.map((cells) => {
-      const lineNumber = nextLine;
-      nextLine += linesOf(cells);
-      return { cells, lineNumber, isBlank: isBlankRecord(cells) };
-    });
+    yield records.map((record) => ({ ...record, isBlank: isBlankRecord(record.cells) }));
   }
   if (hash.digest('hex') !== sha256) throw notTheFile(path);
 }

@@ -30,19 +30,26 @@ export async function checkDocument(
   const hash = createHash('sha256');
   let sizeBytes = 0;
   let lastByte = 0;
+  let hasLineEnd = false;
   const { limits } = options;
   async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const part of parts) {
       hash.update(part);
       sizeBytes += part.length;
       lastByte = part.at(-1) ?? lastByte;
+      hasLineEnd ||= part.includes(0x0a) || part.includes(0x0d);
       if (sizeBytes > limits.documentBytes) throw tooLarge(limits);
       yield part;
     }
     if (sizeBytes === 0) throw emptyDocument();
   }
   const count = format === 'csv' ? countCsv : format === 'ndjson' ? countNdjson : countJson;
-  const counted = await count(hashed(), options, () => lastByte === 0x0a || lastByte === 0x0d);
+  const counted = await count(hashed(), options, () => lastByte === 0x0a || lastByte === 0x0d).catch(
+    (error: unknown) => {
+      if (error instanceof DocumentError && error.documentCode.includes('column')) error.isUnfinished ||= !hasLineEnd;
+      throw error;
+    },
+  );
   if (counted.rows === 0) throw noOrders();
   return { sha256: hash.digest('hex'), sizeBytes, ...counted };
 }

@@ -1,21 +1,24 @@
 import { Buffer } from 'node:buffer';
 import { Readable, pipeline } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
+import { type CsvError, parse } from 'csv-parse';
 import { countKnownNames, type CsvHeader, headerExample, readCsvHeader } from './csv-columns.ts';
 import { DocumentError, rejectHtml } from './document-error.ts';
 import type { ParseOptions } from './settings.ts';
 
-export interface CsvRow {
+export interface CsvRecord {
   readonly cells: readonly string[];
+  /** The line of text on which it begins. */
   readonly lineNumber: number;
+}
+
+export interface CsvRow extends CsvRecord {
   readonly header: CsvHeader;
 }
 
 /**
  * Reads the rows of a CSV document and yields several at a time: a header, then one order line in each row. The
  * separator is the character that a first line `sep=;` names, else it is found by the header; lines end in LF, CRLF or CR.
- * Rows of empty cells are skipped: spreadsheets leave them behind. Throws DocumentError when quotes or row lengths show that
- * the rows may have been split at the wrong places.
+ * Rows of empty cells are skipped: spreadsheets leave them behind. Throws DocumentError when nobody can say where the rows are.
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
@@ -23,18 +26,12 @@ export async function* csvRows(
 ): AsyncGenerator<readonly CsvRow[]> {
   const { delimiter, firstLine, rest } = await readDialect(pieces, options);
   let header: CsvHeader | null = null;
-  let nextLine = firstLine + 1;
   for await (const records of csvRecords(rest, { delimiter, firstLine, rowBytes: options.limits.rowBytes })) {
     const rows: CsvRow[] = [];
-    for (const record of records) {
-      const lineNumber = nextLine;
-      nextLine += linesOf(record);
-      if (isBlankRecord(record)) continue;
-      if (header === null) header = readCsvHeader(record, options, { line: lineNumber, delimiter });
-      else {
-        rejectSwallowedRows(record, header, lineNumber);
-        rows.push({ cells: record, lineNumber, header });
-      }
+    for (const { cells, lineNumber } of records) {
+      if (isBlankRecord(cells)) continue;
+      if (header === null) header = readCsvHeader(cells, options, { line: lineNumber, delimiter });
+      else rows.push({ cells, lineNumber, header });
     }
     if (rows.length > 0) yield rows;
   }
@@ -48,7 +45,7 @@ export async function* csvRows(
 }
 
 /** How many lines of text a record has: one, plus one for each line break in its cells. */
-export function linesOf(cells: readonly string[]): number {
+function linesOf(cells: readonly string[]): number {
   let lines = 1;
   for (const cell of cells) if (hasLineBreak(cell)) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0;
   return lines;
@@ -62,21 +59,7 @@ export function isWholeRow(row: CsvRow): boolean {
   return row.cells.length === row.header.width;
 }
 
-const hasLineBreak = (cell: string): boolean => cell.includes('\n') || cell.includes('\r');
-
-/**
- * Two stray quotes in different rows turn everything between them into one cell, and the rows in it would be lost
- * without a trace. Such a cell contains line breaks and at least as many separators as a row.
- */
-function rejectSwallowedRows(cells: readonly string[], { width, delimiter }: CsvHeader, line: number): void {
-  const hasRows = (cell: string): boolean => hasLineBreak(cell) && cell.split(delimiter).length >= width;
-  if (width > 1 && cells.some(hasRows)) {
-    throw new DocumentError('suspicious_quote', `Line ${line}: a quoted cell seems to contain whole rows.`, {
-      line,
-      hint: 'Look for a stray quote at that line. Inside a quoted cell, write a quote twice ("").',
-    });
-  }
-}
+export const hasLineBreak = (cell: string): boolean => cell.includes('\n') || cell.includes('\r');
 
 const separators = [',', ';', '\t'] as const;
 
@@ -152,53 +135,66 @@ interface CsvDialect {
   readonly rowBytes: number;
 }
 
-/** Splits UTF-8 text into records and yields several at a time; lines end in LF, CRLF or CR. Throws DocumentError. */
+/**
+ * Splits UTF-8 text into records and yields several at a time; lines end in LF, CRLF or CR. A quote at a wrong place is a part
+ * of its cell. Throws DocumentError.
+ */
 export async function* csvRecords(
   pieces: AsyncIterable<Buffer>,
   dialect: CsvDialect,
-): AsyncGenerator<readonly (readonly string[])[]> {
+): AsyncGenerator<readonly CsvRecord[]> {
+  let lineNumber = dialect.firstLine + 1;
+  const recordOf = (cells: readonly string[]): CsvRecord => {
+    const record = { cells, lineNumber };
+    lineNumber += linesOf(cells);
+    return record;
+  };
+  const errors: CsvError[] = [];
+  async function* untilError(): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      yield piece;
+      if (errors.length > 0) return;
+    }
+  }
   const parser = parse({
     columns: false,
     delimiter: dialect.delimiter,
     max_record_size: dialect.rowBytes,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
+    relax_quotes: true,
+    // Thrown by the parser, an error would overtake records, by which its line is known.
+    skip_records_with_error: true,
+    on_skip: (error) => void (error !== undefined && errors.push(error)),
   });
   // The loop over the parser below throws the error, so the callback ignores it.
-  pipeline(Readable.from(pieces, { objectMode: false }), parser, () => undefined);
-  try {
-    for await (const first of parser as AsyncIterable<string[]>) {
-      // A piece has hundreds of records: to await each of them would cost as much as to parse it.
-      const records = [first];
-      for (let more: unknown = parser.read(); isRecord(more); more = parser.read()) records.push(more);
-      yield records;
-    }
-  } catch (error) {
-    throw error instanceof CsvError ? explained(error, dialect) : error;
+  pipeline(Readable.from(untilError(), { objectMode: false }), parser, () => undefined);
+  for await (const first of parser as AsyncIterable<string[]>) {
+    // A piece has hundreds of records: to await each of them would cost as much as to parse it.
+    const records = [recordOf(first)];
+    for (let more: unknown = parser.read(); isRecord(more); more = parser.read()) records.push(recordOf(more));
+    yield records;
   }
+  for (const error of errors) throw explained(error, lineNumber, dialect);
 }
 
 /** csv-parse is configured to return arrays of text; it returns null when no record is ready. */
 const isRecord = (value: unknown): value is string[] => Array.isArray(value);
 
-function explained(error: CsvError, { firstLine, rowBytes }: CsvDialect): DocumentError {
-  const lines: unknown = error['lines'];
-  const line = firstLine + (typeof lines === 'number' ? lines : 1);
+/** `line`: where the record begins that could not be read. */
+function explained(error: CsvError, line: number, { rowBytes }: CsvDialect): Error {
   if (error.code === 'CSV_MAX_RECORD_SIZE') {
     return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${rowBytes} bytes.`, {
       line,
-      hint: 'Look for a quote before that line that is never closed.',
+      hint: 'Look for a quote on that line that is never closed.',
     });
   }
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
-    return new DocumentError('unclosed_quote', `A quote is opened before line ${line} and never closed.`, {
+    return new DocumentError('unclosed_quote', `Line ${line}: a quote opens and is never closed.`, {
       line,
       isUnfinished: true,
       hint: 'The file may be cut off: send all of it again. Inside a quoted cell, write a quote twice ("").',
     });
   }
-  return new DocumentError('misplaced_quote', `Line ${line}: a quote is not allowed at this place.`, {
-    line,
-    hint: 'Put the whole cell in quotes. Inside a quoted cell, write a quote twice ("").',
-  });
+  return error;
 }

@@ -35,6 +35,7 @@ const parts: readonly (readonly [what: string, name: string, first: string | Buf
   ['nothing', 'a.csv', '', `${header}1,v,USD,n\n`],
   ['nothing of JSON', 'a.json', '', order('1')],
   ['a blank line', 'a.csv', '\n', `${header}1,v,USD,n\n`],
+  ['a part of a header', 'a.csv', 'order_id,vari', 'ant,currency,note\n1,v,USD,n\n'],
   ['a header', 'a.csv', header, '1,v,USD,n\n'],
   ['a row up to its second cell', 'a.csv', `${header}1,v`, ',USD,n\n'],
   ['a row up to a separator', 'a.csv', `${header}1,v,`, 'USD,n\n'],

@@ -123,10 +123,10 @@ describe('CSV', () => {
           'USD',
         ]);
         const text = stringify([['note', ...csvHeader.split(',')], ...records], { ...options, quoted_match: /[\r\n]/ });
-        const { error, lines } = await readDocument(text, 'csv', { pieceBytes });
-        // A note with line breaks and many commas looks like swallowed rows: only this is rejected.
-        if (error?.documentCode === 'suspicious_quote') return;
+        const { error, lines, rejections } = await readDocument(text, 'csv', { pieceBytes });
         expect(error).toBeNull();
+        // A note with line breaks and many commas may look like swallowed rows.
+        if (rejections.some(({ code }) => code === 'suspicious_quote')) return;
         expect(
           lines.map(({ orderId, lineId, variant, quantity, extra }) => ({
             order_id: orderId,

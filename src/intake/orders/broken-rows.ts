@@ -1,0 +1,65 @@
+import { productOf } from '../../core/order/purchase.ts';
+import { type CheckedLine, type Problem, rejectionOf, shownValue, unidentified } from './check-line.ts';
+import { cellOf } from './check-row.ts';
+import { type CsvRow, hasLineBreak } from './csv-rows.ts';
+
+type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
+
+export function rejected(line: Line, problem: Problem): CheckedLine {
+  const { lineNumber, source, orderId, lineId } = line;
+  return rejectionOf({ lineNumber, source, orderId, lineId, product: productOf(line) }, [problem]);
+}
+
+const idOf = (row: CsvRow): string => cellOf(row, 'order_id') ?? '';
+
+/** Whether a cell may be an id of the same shop as another: a customer's text mostly has no digit, or has spaces. */
+const isIdLike = (id: string, other: string): boolean =>
+  (/\d/.test(id) || !/\d/.test(other)) && (!/\s/.test(id) || /\s/.test(other));
+
+/** Finds rows that a line break without quotes, or a stray quote, made of other rows: their cells are not their own. */
+export class BrokenRows {
+  /** Of the last accepted row. */
+  #id: string | null = null;
+  /** The line of a rejected row, as long as the next rows may be its rest. */
+  #brokenLine: number | null = null;
+
+  check(checked: CheckedLine, row: CsvRow): CheckedLine {
+    const id = idOf(row);
+    this.#id ??= id;
+    if (checked.kind === 'rejection') {
+      this.#brokenLine ??= row.lineNumber;
+      return checked;
+    }
+    const { cells, header } = row;
+    const problem = (code: string, rule: string): Problem => {
+      return { code, field: null, rule, value: shownValue(cells.join(header.delimiter)) };
+    };
+    if (this.#brokenLine !== null && !isIdLike(id, this.#id)) {
+      const rule = `seems to be the rest of the row on line ${this.#brokenLine}: put cells with line breaks in quotes`;
+      return rejectionOf(unidentified(row.lineNumber), [problem('rest_of_row', rule)]);
+    }
+    this.#brokenLine = null;
+    this.#id = id;
+    // A spreadsheet writes ="1" for a text.
+    const hasQuote = [...header.known.values()].some((at) => cells[at]?.replace(/^="(.*)"$/, '').includes('"'));
+    if (!hasQuote && !hasSwallowedRow(row)) return checked;
+    const rule = hasQuote
+      ? 'has a quote within a cell: put the whole cell in quotes'
+      : 'has a cell that seems to contain the next rows, which were not read: look for a stray quote';
+    return rejected(checked.line, problem(hasQuote ? 'misplaced_quote' : 'suspicious_quote', rule));
+  }
+}
+
+/** Between two stray quotes is one cell. It begins with the end of a row, and ends with the begin of another, with its id. */
+function hasSwallowedRow(row: CsvRow): boolean {
+  const { cells, header } = row;
+  return cells.some((cell, index) => {
+    if (!hasLineBreak(cell)) return false;
+    const lines = cell.split(/[\r\n]+/).map((line) => line.split(header.delimiter));
+    const [first = [], last = []] = [lines[0], lines.at(-1)];
+    const one = [...cells.slice(0, index), ...first];
+    const other = [...last, ...cells.slice(index + 1)];
+    if (one.length !== header.width || other.length !== header.width) return false;
+    return isIdLike(idOf({ ...row, cells: other }), idOf({ ...row, cells: one }));
+  });
+}

@@ -264,7 +264,9 @@ type CsvRow = { readonly record: Record<string, string>; readonly info: { readon
 
 function rowsOf(content: string): readonly CsvRow[] {
   try {
-    return parseCsv(content, { bom: true, columns: true, skip_empty_lines: true, trim: true, info: true });
+    // No name of a column contains one of these.
+    const delimiter = /[,;\t]/.exec(content)?.[0] ?? ',';
+    return parseCsv(content, { bom: true, delimiter, columns: true, skip_empty_lines: true, trim: true, info: true });
   } catch (cause) {
     const line = cause instanceof CsvError && typeof cause['lines'] === 'number' ? cause['lines'] : null;
     throw new SkuMapError([wholeFile(line, `is not CSV: ${messageOf(cause)}`)], cause);

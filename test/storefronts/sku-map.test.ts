@@ -11,6 +11,12 @@ const mistaken = `skus:
 `;
 
 describe('a SKU map', () => {
+  it.each([';', '\t'])('may have another separator than a comma: %j', (separator) => {
+    const text = '\uFEFFsku,type,variant,quantity\r\n"A,B",gift_card_order,v,2\r\nC;D,gift_card_order,w,1\r\n';
+    const rows = text.replaceAll(/(?<!A),/g, separator).replace('C;D', '"C;D"');
+    expect([...readSkuMap(rows, 'csv').keys()]).toEqual(['A,B', 'C;D']);
+  });
+
   it.each([
     ['yaml', ''],
     ['yaml', 'skus:\n'],

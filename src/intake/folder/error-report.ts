@@ -16,6 +16,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   unknown_sku: 'Add the SKU to the SKU map, or correct it, and send the line again.',
   too_many_lines: 'Split the order and send each part under an order id of its own.',
   wrong_cell_count: 'Look for a missing or extra separator or quote in the line, and send the line again.',
+  totals_row: 'If it has the totals of the table, nothing needs to be done. Otherwise add the product.',
   invalid_json: 'Correct the line and send it again.',
 };
 

@@ -74,6 +74,10 @@ export class RowChecker {
       const rule = `has ${cells.length} cells where the header has ${header.width}`;
       return rejected([{ code: 'wrong_cell_count', field: null, rule, value: null }]);
     }
+    if (isTotals(row) && cellOf(row, 'line_id') === undefined) {
+      const rule = 'looks like a row of totals: it names no product, and its id has no digit';
+      return rejected([{ code: 'totals_row', field: null, rule, value: shownValue(cells.join(header.delimiter)) }]);
+    }
     const mangled = this.#mangledIds(row);
     if (oversized.has(orderKey)) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: split the order`;
@@ -127,17 +131,20 @@ export class RowChecker {
     const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
     const mangled = this.#mangledIds(row).map(({ field }) => field);
     const idOf = (column: IdColumn) => (mangled.includes(row.header.nameOf([column])) ? '' : cellOf(row, column));
-    // The last row of a table may have its totals, with a word in the place of the id: that is no order.
-    const namesNothing = ([...productColumns, 'type'] as const).every((column) => cellOf(row, column) === undefined);
-    const isTotal = namesNothing && !/\d/.test(cellOf(row, 'order_id') ?? '');
     const read = {
       source: cellOf(row, 'source'),
-      orderId: isTotal ? '' : idOf('order_id'),
+      orderId: isTotals(row) ? '' : idOf('order_id'),
       lineId: idOf('line_id') ?? (isOneOfSeveral ? undefined : onlyLineId),
       product: cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid'),
     };
     return identityOf(read, row.lineNumber, defaultSource);
   }
+}
+
+/** The last row of a table may have its totals, with a word in the place of the id: that is no order. */
+function isTotals(row: CsvRow): boolean {
+  const namesNothing = ([...productColumns, 'type'] as const).every((column) => cellOf(row, column) === undefined);
+  return namesNothing && !/\d/.test(cellOf(row, 'order_id') ?? '');
 }
 
 /** The text of a cell; undefined when the cell is empty or there is no such column. */

@@ -163,8 +163,9 @@ class FoundColumns {
     if (meant === undefined) return;
     this.known.set(meant, index);
     const message = `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`;
-    const orElse = `If it is another column, set intake.folders[].columns to { ${meant}: null }: then it is carried through.`;
-    this.#add('unknown_column', message, `Correct the header. ${orElse}`);
+    const orElse = `If it is another column, { ${meant}: null } carries it through.`;
+    const whatToDo = `Correct the header, or set intake.folders[].columns to { ${meant}: ${shown(name)} }. ${orElse}`;
+    this.#add('unknown_column', message, whatToDo);
   }
 
   #meant(name: string, columns: ReadonlyMap<string, CsvColumn>): CsvColumn | undefined {
@@ -203,6 +204,7 @@ class FoundColumns {
     const whatToDo = isPiped
       ? 'The separator seems to be "|": add a first line "sep=|".'
       : `Add the column, or name it in the configuration under intake.folders[].columns${this.known.size > 0 ? '.' : restOfFile}`;
-    this.#add('missing_column', `The header lacks ${missing.join(', ')}.`, whatToDo);
+    const found = filled.slice(0, 8).map(shown).join(', ').slice(0, 120);
+    this.#add('missing_column', `The header lacks ${missing.join(', ')}. It has ${found}.`, whatToDo);
   }
 }

@@ -86,11 +86,11 @@ async function readDialect(
     text = begin.subarray(0, rowBytes).toString('utf8');
   }
   rejectHtml(text);
-  const match = /^sep=([,;\t|])(\r\n|\n|\r|$)/i.exec(text);
+  const match = /^"?sep=([,;\t|])"?(\r\n|\n|\r|$)/i.exec(text);
   if (match?.[1] !== undefined) {
     return { delimiter: match[1], firstLine: 1, rest: piecesFrom(begin.subarray(match[0].length), iterator) };
   }
-  if (/^sep=/i.test(text)) {
+  if (/^"?sep=/i.test(text)) {
     throw new DocumentError('bad_separator', 'The first line begins with "sep=" but names no known separator.', {
       line: 1,
       hint: 'Use a comma, a semicolon, a tab or "|", alone on that line.',

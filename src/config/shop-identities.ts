@@ -2,9 +2,26 @@ import type { ShopFingerprint, ShopIdentity } from '../core/shop-identity.ts';
 import { platformSettings, type Shop } from '../storefronts/settings.ts';
 import type { Config } from './config.ts';
 
-/** All configured shops whose source is fixed by the configuration, with what identifies each of them. */
+/** All shops, folders and tokens whose source is fixed by the configuration, with what identifies each of them. */
 export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
-  return intake.shops.map(identityOf);
+  const { shops, folder, webhook } = intake;
+  // With other `sources`, an operator has decided.
+  const named = webhook?.tokens.filter(({ name, sources }) => sources.join() === name) ?? [];
+  return [
+    ...shops.map(identityOf),
+    ...[folder].map(({ inbox, source }) => {
+      const fingerprints = [{ kind: 'address', value: `folder:${inbox}` }] as const;
+      return { title: inbox, source, fingerprints, setting: 'source' } as const;
+    }),
+    ...named.map(({ name, secrets }) => {
+      return {
+        title: `"${name}"`,
+        source: name,
+        fingerprints: secrets.map(secretOf),
+        setting: 'sources',
+      } as const;
+    }),
+  ];
 }
 
 function identityOf({ platform, shop, source, secrets, rest }: Shop): ShopIdentity {

@@ -4,10 +4,12 @@ export interface ShopFingerprint {
   readonly value: string;
 }
 
-/** A shop whose orders cannot name a source themselves: the configuration assigns it. */
+/** A shop, a folder or a token whose orders get their source from the configuration. */
 export interface ShopIdentity {
   /** Its name in the configuration, for messages. */
   readonly title: string;
   readonly source: string;
   readonly fingerprints: readonly ShopFingerprint[];
+  /** The key of a folder or a token that sets its source; absent: a shop. */
+  readonly setting?: 'source' | 'sources';
 }

@@ -7,7 +7,10 @@ const sandbox = minimal.replace('https://api.example.com/v1', 'http://127.0.0.1:
 const config = `${sandbox}intake:
   webhook:
     listen: 127.0.0.1:0
-    tokens: [{ name: form, value: a-token-of-ours-it-is }]
+    tokens:
+      - { name: form, value: a-token-of-ours-it-is }
+      - { name: form, value: the-next-token-of-it }
+      - { name: other, value: a-token-of-several, sources: [one, two] }
     woocommerce:
       - shop: main
         secrets: [{ value: the-secret-of-main-1 }, { value: the-secret-of-main-2 }]
@@ -24,7 +27,7 @@ const config = `${sandbox}intake:
         sku_map: skus.yaml
 `;
 
-it('identifies a shop by its name, its address and a secret that is its own, and no caller whose orders name their source', () => {
+it('identifies a shop by its name, its address and a secret that is its own, a folder by its path, and a token that names the source by its value', () => {
   const { config: loaded } = load(config);
   const text = shopIdentities(loaded).map(({ title, source, fingerprints }) => {
     return [title, source, ...fingerprints.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
@@ -34,9 +37,11 @@ it('identifies a shop by its name, its address and a secret that is its own, and
     // The secret of a Shopify app signs for every shop that has installed it.
     'shopify "outlet" | europe | name shopify/outlet | address outlet.myshopify.com',
     'shopify "kiosk" | kiosk | name shopify/kiosk | secret the-secret-of-kiosk-1',
+    expect.stringMatching(/^\/.*\/inbox \| folder \| address folder:\/.*\/inbox$/),
+    '"form" | form | secret a-token-of-ours-it-is | secret the-next-token-of-it',
   ]);
 });
 
 it('identifies no shop without an intake over HTTP', () => {
-  expect(shopIdentities(load(minimal).config)).toEqual([]);
+  expect(shopIdentities(load(minimal).config).filter(({ setting }) => setting === undefined)).toEqual([]);
 });

@@ -69,8 +69,9 @@ const findSource = columnOf<[kind: string, value: string], string>(
 );
 const remember = statementOf<{ kind: string; value: string; source: string; nowMs: number }, never>(
   `INSERT INTO shop_fingerprints (kind, value, source, seen_at_ms) VALUES (:kind, :value, :source, :nowMs)
-   ON CONFLICT (kind, value) DO UPDATE SET seen_at_ms = excluded.seen_at_ms`,
+   ON CONFLICT (kind, value) DO UPDATE SET seen_at_ms = excluded.seen_at_ms, source = excluded.source`,
 );
+const findOrder = columnOf<[source: string], number>('SELECT id FROM requests WHERE source = ? LIMIT 1');
 const forgetOld = statementOf<[number], never>('DELETE FROM shop_fingerprints WHERE seen_at_ms < ?');
 
 /** Takes in the orders of shops, and remembers the shops and how far each was read back. */
@@ -152,26 +153,30 @@ export function adoptShops(
   { shops, nowMs }: { shops: readonly ShopIdentity[]; nowMs: number },
 ): void {
   for (const shop of shops) {
-    const { title, source } = shop;
-    connect(database).run({ source, nowMs });
+    const { source, setting } = shop;
+    if (setting === undefined) connect(database).run({ source, nowMs });
     for (const fingerprint of shop.fingerprints) {
       const { kind } = fingerprint;
       const value = kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;
       const known = findSource(database).get(kind, value);
-      if (known !== undefined && known !== source) refuse(title, fingerprint, { known, source });
+      const isRenamed = known !== undefined && known !== source;
+      // A first source may be corrected before there are orders.
+      if (isRenamed && (setting === undefined || findOrder(database).get(known) !== undefined))
+        refuse(shop, fingerprint, known);
       remember(database).run({ kind, value, source, nowMs });
     }
   }
   forgetOld(database).run(nowMs - forgottenAfterMs);
 }
 
-function refuse(title: string, { kind }: ShopFingerprint, sources: { known: string; source: string }): never {
-  const { known, source } = sources;
+function refuse({ title, source, setting }: ShopIdentity, { kind }: ShopFingerprint, known: string): never {
+  const what = setting === undefined ? 'shop' : setting === 'source' ? 'folder' : 'token';
+  const line = setting === 'sources' ? `sources: [${known}]` : `source: ${known}`;
   throw new OrderSyncError(
     'CONFIG_INVALID',
-    `The orders of the shop ${title} would belong to the source "${source}", but the shop with this ${kind} has the source "${known}"`,
+    `The orders of the ${what} ${title} would belong to the source "${source}", but the ${what} with this ${kind} has the source "${known}"`,
     {
-      hint: `set source: ${known} for it: under another source, what the shop shows again would be bought again. Another shop needs a name and a secret of its own`,
+      hint: `set ${line} for it: under another source, orders that come again would be bought again. Another shop needs a name, a secret or a folder of its own`,
     },
   );
 }

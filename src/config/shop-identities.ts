@@ -9,17 +9,11 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
   const named = webhook?.tokens.filter(({ name, sources }) => sources.join() === name) ?? [];
   return [
     ...shops.map(identityOf),
-    ...[folder].map(({ inbox, source }) => {
-      const fingerprints = [{ kind: 'address', value: `folder:${inbox}` }] as const;
-      return { title: inbox, source, fingerprints, setting: 'source' } as const;
+    ...[folder].map(({ inbox, source }): ShopIdentity => {
+      return { what: 'folder', title: inbox, source, fingerprints: [{ kind: 'address', value: `folder:${inbox}` }] };
     }),
-    ...named.map(({ name, secrets }) => {
-      return {
-        title: `"${name}"`,
-        source: name,
-        fingerprints: secrets.map(secretOf),
-        setting: 'sources',
-      } as const;
+    ...named.map(({ name, secrets }): ShopIdentity => {
+      return { what: 'token', title: `"${name}"`, source: name, fingerprints: secrets.map(secretOf) };
     }),
   ];
 }

@@ -10,6 +10,6 @@ export interface ShopIdentity {
   readonly title: string;
   readonly source: string;
   readonly fingerprints: readonly ShopFingerprint[];
-  /** The key of a folder or a token that sets its source; absent: a shop. */
-  readonly setting?: 'source' | 'sources';
+  /** Absent: a shop. */
+  readonly what?: 'folder' | 'token';
 }

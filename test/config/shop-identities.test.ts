@@ -43,5 +43,5 @@ it('identifies a shop by its name, its address and a secret that is its own, a f
 });
 
 it('identifies no shop without an intake over HTTP', () => {
-  expect(shopIdentities(load(minimal).config).filter(({ setting }) => setting === undefined)).toEqual([]);
+  expect(shopIdentities(load(minimal).config).filter(({ what }) => what === undefined)).toEqual([]);
 });

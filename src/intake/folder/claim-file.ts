@@ -5,7 +5,7 @@ import { syncFolder } from '../../ops/files.ts';
 import type { OrderFiles } from '../../store/intake/files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
-import type { InboxFile, StableFile } from './inbox.ts';
+import type { InboxFile } from './inbox.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -26,8 +26,8 @@ const claimed = (id: string, name: string): ClaimedFile => ({ id, name, workName
  * marker. Null when another worker claimed it. Throws errors of the file system, for example EACCES for a file that must
  * not be read.
  */
-export async function claimFile(config: FolderSettings, file: StableFile, id: string): Promise<ClaimedFile | null> {
-  const claim = { ...claimed(id, file.name), inboxPath: file.isLong ? null : file.path };
+export async function claimFile(config: FolderSettings, file: InboxFile, id: string): Promise<ClaimedFile | null> {
+  const claim = { ...claimed(id, file.name), inboxPath: file.isLong === true ? null : file.path };
   const workPath = join(config.work, claim.workName);
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);

@@ -53,11 +53,15 @@ export type FileOutcome =
       /** The name of the report about rejected lines; null: there are none. */
       readonly report: string | null;
     }
-  | { readonly kind: 'rejected'; readonly file: ClaimedFile; readonly code: string; readonly message: string }
+  /** `unfinished`: its writer may not have finished it, so it is in the inbox again. */
+  | {
+      readonly kind: 'rejected' | 'unfinished';
+      readonly file: ClaimedFile;
+      readonly code: string;
+      readonly message: string;
+    }
   /** The file was written to after it was claimed; all of it must be read again, as `next`. */
   | { readonly kind: 'changed'; readonly file: ClaimedFile; readonly next: ClaimedFile }
-  /** Its writer may not have finished it: it is in the inbox again. */
-  | { readonly kind: 'unfinished'; readonly file: ClaimedFile; readonly message: string }
   | { readonly kind: 'interrupted'; readonly file: ClaimedFile };
 
 export interface FileContext {
@@ -117,7 +121,7 @@ export async function rejectFile(context: FileContext, file: ClaimedFile, error:
   const { store, clock, config } = context;
   if (error.isUnfinished && (await returnFile(config, file))) {
     await store.files.forget(file.id);
-    return { kind: 'unfinished', file, message: error.message };
+    return { kind: 'unfinished', file, code: error.documentCode, message: error.message };
   }
   if ((await store.files.find(file.id)) === null) {
     const begun = { id: file.id, name: file.name, folder: config.name, sizeBytes: 0 };

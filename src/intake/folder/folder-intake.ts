@@ -11,7 +11,7 @@ import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from '.
 import { newFileId } from './file-names.ts';
 import { checkFolders, isFilesystemError } from './filesystem.ts';
 import { FolderLog } from './folder-log.ts';
-import { type InboxFile, listInbox, type StableFile, StableFiles } from './inbox.ts';
+import { type InboxFile, listInbox, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -22,7 +22,7 @@ class ScanReport {
   changed = 0;
   /** Files that are not ready yet, or have no marker yet. */
   waiting = 0;
-  /** Files that were read and put back, because their writers may not have finished them. */
+  /** Files that were put back. */
   unfinished = 0;
   /** Files that could not be read or moved; they will be tried again. */
   deferred = 0;
@@ -209,7 +209,7 @@ export class FolderIntake {
     return (await this.#attempt('archive', message, () => this.#archived.takeChanged(clock.monoMs()))) ?? [];
   }
 
-  async #readyFiles(report: ScanReport): Promise<readonly StableFile[]> {
+  async #readyFiles(report: ScanReport): Promise<readonly InboxFile[]> {
     const { config, clock } = this.#options;
     const list = () => listInbox(config.inbox, config.ready === 'done_file');
     const listing = await this.#attempt('inbox', `The inbox ${config.inbox} cannot be read`, list);
@@ -243,7 +243,7 @@ export class FolderIntake {
     return false;
   }
 
-  async #claim(file: StableFile, report: ScanReport): Promise<ClaimedFile | null> {
+  async #claim(file: InboxFile, report: ScanReport): Promise<ClaimedFile | null> {
     const { config, clock } = this.#options;
     if ((this.#unclaimable.get(file.key) ?? 0) > clock.monoMs()) {
       report.deferred += 1;

@@ -55,12 +55,13 @@ export class FolderLog {
 
   outcome(outcome: FileOutcome): void {
     const file = { file: outcome.file.name, file_id: outcome.file.id };
-    if (outcome.kind === 'rejected') {
+    if ('code' in outcome) {
       const { code, message: reason } = outcome;
-      this.#logger.warn({ ...file, code, reason }, 'order file rejected; no more of it will be bought');
-    } else if (outcome.kind === 'unfinished') {
-      const details = { ...file, reason: outcome.message };
-      this.#logger.warn(details, 'order file looks unfinished; it waits in the inbox for a change, up to 10 minutes');
+      const isOver = outcome.kind === 'rejected';
+      const becomes = isOver
+        ? 'rejected; no more of it will be bought'
+        : 'unfinished; it waits 10 minutes for a change';
+      this.#logger.warn({ ...file, code, reason }, `order file ${becomes}`);
     } else if (outcome.kind === 'changed') this.lateWrite(outcome.next, outcome.file.workName);
     else if (outcome.kind === 'interrupted') {
       this.#logger.info(file, 'order file read in part; reading resumes at the next start');

@@ -8,7 +8,7 @@ interface Observation {
   signature: string;
   count: number;
   sinceMono: number;
-  /** It was read, and its content shows that more may follow. */
+  /** Its content shows that more may follow. */
   isUnfinished: boolean;
 }
 
@@ -22,10 +22,10 @@ export class StableFiles {
   }
 
   /** Records a scan and returns the stable files, those first that have been stable longest. */
-  observe(files: readonly InboxFile[], nowMono: number): readonly StableFile[] {
+  observe(files: readonly InboxFile[], nowMono: number): readonly InboxFile[] {
     const { stableObservations, stableMs, unfinishedMs, ready } = this.#config;
     const seen = new Map<string, Observation>();
-    const stable: { file: StableFile; sinceMono: number }[] = [];
+    const stable: { file: InboxFile; sinceMono: number }[] = [];
     for (const file of files) {
       const before = this.#seen.get(file.key);
       const observation =
@@ -45,8 +45,7 @@ export class StableFiles {
 
   /** The file was put back: it is stable when it has changed, or looked the same for long. */
   markUnfinished(key: string): void {
-    const observation = this.#seen.get(key);
-    if (observation !== undefined) observation.isUnfinished = true;
+    Object.assign(this.#seen.get(key) ?? {}, { isUnfinished: true });
   }
 }
 
@@ -59,10 +58,9 @@ export interface InboxFile {
   readonly sizeBytes: number;
   /** Changes when the file is written to or replaced. */
   readonly signature: string;
+  /** It looked the same for so long that its writer has given up. */
+  readonly isLong?: boolean;
 }
-
-/** `isLong`: it looked the same for so long that its writer has given up. */
-export type StableFile = InboxFile & { readonly isLong: boolean };
 
 /** Files that an uploader names so until they are complete, and files that desktops and editors leave in folders. */
 const ignored = /^[.~]|~$|^#.*#$|\.(?:tmp|sw[a-px])$|^(?:(?:eh)?thumbs(?:_vista)?\.db(?::.*)?|desktop\.ini|icon\r)$/i;

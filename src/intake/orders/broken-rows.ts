@@ -1,22 +1,14 @@
-import { productOf } from '../../core/order/purchase.ts';
-import { type CheckedLine, type Problem, rejectionOf, shownValue, unidentified } from './check-line.ts';
+import { type CheckedLine, rejectionOf, shownValue, unidentified } from './check-line.ts';
 import { cellOf } from './check-row.ts';
 import { type CsvRow, hasLineBreak } from './csv-rows.ts';
 
-type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
-
-export function rejected(line: Line, problem: Problem): CheckedLine {
-  const { lineNumber, source, orderId, lineId } = line;
-  return rejectionOf({ lineNumber, source, orderId, lineId, product: productOf(line) }, [problem]);
-}
-
 const idOf = (row: CsvRow): string => cellOf(row, 'order_id') ?? '';
 
-/** Whether a cell may be an id of the same shop as another: a customer's text mostly has no digit, or has spaces. */
+/** Whether an id may be of the same shop as another one: a customer's text mostly has no digit, or has spaces. */
 const isIdLike = (id: string, other: string): boolean =>
   (/\d/.test(id) || !/\d/.test(other)) && (!/\s/.test(id) || /\s/.test(other));
 
-/** Finds rows that a line break without quotes, or a stray quote, made of other rows: their cells are not their own. */
+/** Rejects rows that a line break without quotes, or a stray quote, has made of others: their cells are not their own. */
 export class BrokenRows {
   /** Of the last accepted row. */
   #id: string | null = null;
@@ -31,22 +23,22 @@ export class BrokenRows {
       return checked;
     }
     const { cells, header } = row;
-    const problem = (code: string, rule: string): Problem => {
-      return { code, field: null, rule, value: shownValue(cells.join(header.delimiter)) };
+    const rejected = (code: string, rule: string): CheckedLine => {
+      return rejectionOf(unidentified(row.lineNumber), [{ code, field: null, rule, value: shownValue(id) }]);
     };
     if (this.#brokenLine !== null && !isIdLike(id, this.#id)) {
       const rule = `seems to be the rest of the row on line ${this.#brokenLine}: put cells with line breaks in quotes`;
-      return rejectionOf(unidentified(row.lineNumber), [problem('rest_of_row', rule)]);
+      return rejected('rest_of_row', rule);
     }
     this.#brokenLine = null;
     this.#id = id;
-    // A spreadsheet writes ="1" for a text.
-    const hasQuote = [...header.known.values()].some((at) => cells[at]?.replace(/^="(.*)"$/, '').includes('"'));
-    if (!hasQuote && !hasSwallowedRow(row)) return checked;
-    const rule = hasQuote
-      ? 'has a quote within a cell: put the whole cell in quotes'
-      : 'has a cell that seems to contain the next rows, which were not read: look for a stray quote';
-    return rejected(checked.line, problem(hasQuote ? 'misplaced_quote' : 'suspicious_quote', rule));
+    // A spreadsheet writes ="1" for a text. Of a SKU, the map says whether it is right.
+    const hasQuote = [...header.known].some(
+      ([column, at]) => column !== 'sku' && cells[at]?.replace(/^="(.*)"$/, '').includes('"'),
+    );
+    if (hasQuote) return rejected('misplaced_quote', 'has a quote within a cell: put the whole cell in quotes');
+    if (!hasSwallowedRow(row)) return checked;
+    return rejected('suspicious_quote', 'has a cell that seems to contain the next rows: look for a stray quote');
   }
 }
 

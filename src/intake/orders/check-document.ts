@@ -5,7 +5,7 @@ import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
 import { emptyDocument, ndjsonLines, noOrders, readJsonDocument } from './json-document.ts';
 import type { OrderFormat, ParseLimits, ParseOptions } from './settings.ts';
-import { endOfFile, utf8Pieces } from './utf8-text.ts';
+import { utf8Pieces } from './utf8-text.ts';
 
 const nothingCounted: CountedOrders = { oversized: new Set(), severalRows: new Set(), numericIds: new Set() };
 
@@ -36,7 +36,7 @@ export async function checkDocument(
     for await (const part of parts) {
       hash.update(part);
       sizeBytes += part.length;
-      lastByte = part.findLast((byte) => byte !== endOfFile) ?? lastByte;
+      lastByte = part.findLast((byte) => byte !== 0x1a) ?? lastByte;
       hasLineEnd ||= part.includes(0x0a) || part.includes(0x0d);
       if (sizeBytes > limits.documentBytes) throw tooLarge(limits);
       yield part;

@@ -51,8 +51,9 @@ function linesOf(cells: readonly string[]): number {
   return lines;
 }
 
+/** Old programs end a file with Ctrl-Z. */
 export const isBlankRecord = (cells: readonly string[]): boolean =>
-  cells.every((cell) => cell === '' || cell.trim() === '');
+  cells.every((cell) => cell === '' || cell.replaceAll('\x1a', '').trim() === '');
 
 /** Whether the row has as many cells as the header has columns. If the last row has not, the file may be cut off. */
 export function isWholeRow(row: CsvRow): boolean {

@@ -1,5 +1,6 @@
 import { fingerprintOf } from '../../core/order/order-request.ts';
-import { BrokenRows, rejected } from './broken-rows.ts';
+import { productOf } from '../../core/order/purchase.ts';
+import { BrokenRows } from './broken-rows.ts';
 import { type CheckedLine, rejectionOf, shownValue, unidentified } from './check-line.ts';
 import { checkOrder } from './check-order.ts';
 import { type CountedOrders, RowChecker } from './check-row.ts';
@@ -28,7 +29,7 @@ class RepeatedRows {
   check(checked: CheckedLine, { header }: CsvRow): CheckedLine {
     if (checked.kind !== 'line') return checked;
     const { line } = checked;
-    const { source, orderId, lineId } = line;
+    const { source, orderId, lineId, lineNumber } = line;
     const last = this.#last;
     this.#last = line;
     if (last === null || last.orderId !== orderId || last.source !== source) {
@@ -41,7 +42,7 @@ class RepeatedRows {
     if (first === undefined || fingerprintOf(first) !== fingerprintOf(line) || isSameRow(first, line)) return checked;
     const rule = `repeats the line_id of the same purchase on line ${first.lineNumber}: give each purchase its own line_id`;
     const problem = { code: 'duplicate_line', field: header.nameOf(['line_id']), rule, value: shownValue(lineId) };
-    return rejected(line, problem);
+    return rejectionOf({ lineNumber, source, orderId, lineId, product: productOf(line) }, [problem]);
   }
 }
 

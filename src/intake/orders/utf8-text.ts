@@ -13,7 +13,7 @@ export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenera
     const piece = check.next(received.subarray(0, end));
     if (piece.length > 0) yield piece;
   }
-  const last = check.next(rest.at(-1) === endOfFile ? rest.subarray(0, rest.indexOf(endOfFile)) : rest);
+  const last = check.next(rest);
   if (last.length > 0) yield last;
 }
 
@@ -76,14 +76,8 @@ function rejectUtf16(piece: Buffer): void {
   }
 }
 
-/** What old programs write at the end of a text, as Ctrl-Z. */
-export const endOfFile = 0x1a;
-
-/** Where the last whole character ends: at most three bytes of an incomplete one follow, or the sign for the end of the file. */
+/** Where the last whole character ends: at most three bytes of an incomplete one follow. */
 function endOfWholeCharacters(piece: Buffer): number {
-  if (piece.at(-1) === endOfFile) {
-    return Math.max(piece.length - 128, piece.findLastIndex((byte) => byte !== endOfFile) + 1);
-  }
   for (let back = 1; back <= Math.min(3, piece.length); back += 1) {
     const byte = piece[piece.length - back] ?? 0;
     if (byte < 0x80) return piece.length;

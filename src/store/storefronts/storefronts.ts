@@ -153,15 +153,15 @@ export function adoptShops(
   { shops, nowMs }: { shops: readonly ShopIdentity[]; nowMs: number },
 ): void {
   for (const shop of shops) {
-    const { source, setting } = shop;
-    if (setting === undefined) connect(database).run({ source, nowMs });
+    const { source, what } = shop;
+    if (what === undefined) connect(database).run({ source, nowMs });
     for (const fingerprint of shop.fingerprints) {
       const { kind } = fingerprint;
       const value = kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;
       const known = findSource(database).get(kind, value);
       const isRenamed = known !== undefined && known !== source;
-      // A first source may be corrected before there are orders.
-      if (isRenamed && (setting === undefined || findOrder(database).get(known) !== undefined))
+      // Before it has orders, a source may be corrected.
+      if (isRenamed && (what === undefined || findOrder(database).get(known) !== undefined))
         refuse(shop, fingerprint, known);
       remember(database).run({ kind, value, source, nowMs });
     }
@@ -169,9 +169,9 @@ export function adoptShops(
   forgetOld(database).run(nowMs - forgottenAfterMs);
 }
 
-function refuse({ title, source, setting }: ShopIdentity, { kind }: ShopFingerprint, known: string): never {
-  const what = setting === undefined ? 'shop' : setting === 'source' ? 'folder' : 'token';
-  const line = setting === 'sources' ? `sources: [${known}]` : `source: ${known}`;
+function refuse({ title, source, ...shop }: ShopIdentity, { kind }: ShopFingerprint, known: string): never {
+  const { what = 'shop' } = shop;
+  const line = what === 'token' ? `sources: [${known}]` : `source: ${known}`;
   throw new OrderSyncError(
     'CONFIG_INVALID',
     `The orders of the ${what} ${title} would belong to the source "${source}", but the ${what} with this ${kind} has the source "${known}"`,

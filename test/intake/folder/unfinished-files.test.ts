@@ -80,7 +80,7 @@ describe('a file whose uploader pauses in the middle', () => {
     await open();
     writeFileSync(path('a.csv'), `${header}1,v,USD`);
     expect(await scanAfter(2000)).toMatchObject({ rejected: 0, unfinished: 1 });
-    expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('looks unfinished'))).toHaveLength(1);
+    expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('order file unfinished'))).toHaveLength(1);
     expect(await scanAfter(9 * minute)).toMatchObject({ rejected: 0, unfinished: 0, waiting: 1 });
     expect(await scanAfter(minute)).toMatchObject({ rejected: 1 });
     expect(bench.report().code).toBe('truncated_tail');

@@ -67,6 +67,12 @@ const cases: readonly (readonly [what: string, text: string, bought: string[], r
   ],
   ['inches in a message', rows(noteLast, '1,v,USD,a 5" disc', '2,v,USD,n'), ['1', '2'], []],
   [
+    'quotes that are written twice, and the mark of a text',
+    rows(noteLast, '"=""1""",v,USD,"5"" disc"', '2,v,USD,n'),
+    ['="1"', '2'],
+    [],
+  ],
+  [
     'a stray quote in a product',
     rows(noteLast, '1,v",USD,n', '2,"v"x,USD,n', '3,v,USD,n'),
     ['3'],

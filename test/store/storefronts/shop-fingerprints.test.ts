@@ -78,44 +78,41 @@ it('the secret of a shop is not stored in the database', async () => {
   ]);
 });
 
-describe.each(['source', 'sources'] as const)(
-  'a folder or a token, which sets its source by %s, and gets another one',
-  (setting) => {
-    const caller = (source: string, value: string): ShopIdentity => ({
-      title: 'form',
-      source,
-      fingerprints: [setting === 'source' ? { kind: 'address', value } : { kind: 'secret', value }],
-      setting,
-    });
+describe.each(['folder', 'token'] as const)('a %s that gets another source', (what) => {
+  const caller = (source: string, value: string): ShopIdentity => ({
+    title: 'form',
+    source,
+    fingerprints: [what === 'folder' ? { kind: 'address', value } : { kind: 'secret', value }],
+    what,
+  });
 
-    it('is refused where its source has orders, with the line that keeps it', async () => {
-      const { outbox, adopt } = await outboxWith(caller('old', 'one'));
-      await outbox.accept([line({ source: 'old' })]);
-      await outbox.reopen();
-      await expect(adopt(2 * day, caller('new', 'one'))).rejects.toMatchObject({
-        code: 'CONFIG_INVALID',
-        hint: expect.stringContaining(setting === 'source' ? 'set source: old' : 'set sources: [old]'),
-      });
-      await adopt(3 * day, caller('old', 'one'));
+  it('is refused where its source has orders, with the line that keeps it', async () => {
+    const { outbox, adopt } = await outboxWith(caller('old', 'one'));
+    await outbox.accept([line({ source: 'old' })]);
+    await outbox.reopen();
+    await expect(adopt(2 * day, caller('new', 'one'))).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      hint: expect.stringContaining(what === 'folder' ? 'set source: old' : 'set sources: [old]'),
     });
+    await adopt(3 * day, caller('old', 'one'));
+  });
 
-    it('is another shop with another path or value, and the same one during a rotation', async () => {
-      const { outbox, adopt } = await outboxWith(caller('old', 'one'));
-      await outbox.accept([line({ source: 'old' })]);
-      await adopt(2 * day, caller('old', 'two'), caller('new', 'three'));
-      await expect(adopt(3 * day, caller('new', 'two'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
-    });
+  it('is another shop with another path or value, and the same one during a rotation', async () => {
+    const { outbox, adopt } = await outboxWith(caller('old', 'one'));
+    await outbox.accept([line({ source: 'old' })]);
+    await adopt(2 * day, caller('old', 'two'), caller('new', 'three'));
+    await expect(adopt(3 * day, caller('new', 'two'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
 
-    it('may correct a source that has no orders, and is known by the new one then', async () => {
-      const { outbox, adopt } = await outboxWith(caller('old', 'one'));
-      await adopt(2 * day, caller('new', 'one'));
-      await outbox.accept([line({ source: 'new' })]);
-      await expect(adopt(3 * day, caller('old', 'one'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
-    });
+  it('may correct a source that has no orders, and is known by the new one then', async () => {
+    const { outbox, adopt } = await outboxWith(caller('old', 'one'));
+    await adopt(2 * day, caller('new', 'one'));
+    await outbox.accept([line({ source: 'new' })]);
+    await expect(adopt(3 * day, caller('old', 'one'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
 
-    it('is no shop that is connected', async () => {
-      const { outbox } = await outboxWith(caller('old', 'one'));
-      expect(await outbox.store.storefronts.connectedAt('old')).toBeNull();
-    });
-  },
-);
+  it('is no shop that is connected', async () => {
+    const { outbox } = await outboxWith(caller('old', 'one'));
+    expect(await outbox.store.storefronts.connectedAt('old')).toBeNull();
+  });
+});

@@ -4,12 +4,12 @@ import type { Config } from './config.ts';
 
 /** All shops, folders and tokens whose source is fixed by the configuration, with what identifies each of them. */
 export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
-  const { shops, folder, webhook } = intake;
+  const { shops, folders, webhook } = intake;
   // With other `sources`, an operator has decided.
   const named = webhook?.tokens.filter(({ name, sources }) => sources.join() === name) ?? [];
   return [
     ...shops.map(identityOf),
-    ...[folder].map(({ inbox, source }): ShopIdentity => {
+    ...folders.map(({ inbox, source }): ShopIdentity => {
       return { what: 'folder', title: inbox, source, fingerprints: [{ kind: 'address', value: `folder:${inbox}` }] };
     }),
     ...named.map(({ name, secrets }): ShopIdentity => {

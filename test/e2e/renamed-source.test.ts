@@ -36,13 +36,13 @@ it('a folder or a token whose source is renamed buys nothing again: start and re
 
   rename((intake) => {
     intake.webhook.tokens[0].sources = ['form'];
-    intake.folder.source = 'shop';
+    intake.folders = [{ name: 'folder', source: 'shop' }];
   });
   const folder = installation.start();
   expect(await folder.exited()).toBe(3);
   expect(folder.stderr).toContain('set source: folder');
 
-  rename((intake) => delete intake.folder.source);
+  rename((intake) => delete intake.folders);
   const last = installation.start();
   await last.started();
   expect(await last.end('SIGTERM')).toBe(0);

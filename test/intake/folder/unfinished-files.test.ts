@@ -131,12 +131,12 @@ describe('a file whose uploader pauses in the middle', () => {
       // The worker ends after it has claimed the file, and again while it puts it back.
       const claimed = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
       const work = join(bench.config.work, `${claimed}__a.csv`);
-      await bench.store.intake.files.begin({ id: claimed, name, sizeBytes: 1, nowMs: 1000 });
+      await bench.store.intake.files.begin({ id: claimed, name, folder: bench.config.name, sizeBytes: 1, nowMs: 1000 });
       renameSync(path(name), work);
       expect(await bench.intake.scanOnce()).toMatchObject({ unfinished: 1 });
       expect([bench.names('inbox'), bench.names('work')]).toEqual([[name], []]);
       await bench.restart();
-      await bench.store.intake.files.begin({ id: claimed, name, sizeBytes: 1, nowMs: 1000 });
+      await bench.store.intake.files.begin({ id: claimed, name, folder: bench.config.name, sizeBytes: 1, nowMs: 1000 });
       linkSync(path(name), work);
       expect(await bench.intake.scanOnce()).toMatchObject({ unfinished: 1, rejected: 0 });
       expect([bench.names('inbox'), bench.names('work')]).toEqual([[name], []]);

@@ -3,6 +3,7 @@ import { orderLimits } from '../../core/order/order-request.ts';
 import { cellOf, type CountedOrders, type IdColumn, idColumns, orderKeyOf } from './check-row.ts';
 import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
+import { PossibleQuantities } from './possible-quantities.ts';
 import { emptyDocument, ndjsonLines, noOrders, readJsonDocument } from './json-document.ts';
 import type { OrderFormat, ParseLimits, ParseOptions } from './settings.ts';
 import { utf8Pieces } from './utf8-text.ts';
@@ -69,11 +70,13 @@ async function countCsv(
 ): Promise<Counted> {
   const orders = new Map<string, { rows: number; lacksLineId: boolean }>();
   const numericIds = new Set<IdColumn>();
+  const quantities = new PossibleQuantities(options);
   let rows = 0;
   let last: CsvRow | null = null;
   for await (const some of csvRows(utf8Pieces(parts), options)) {
     rows = countedRows(rows + some.length, options.limits);
     for (const row of some) {
+      quantities.see(row);
       const key = orderKeyOf(row, options.source);
       const order = orders.get(key) ?? { rows: 0, lacksLineId: false };
       const lacksLineId = order.lacksLineId || cellOf(row, 'line_id') === undefined;
@@ -83,6 +86,7 @@ async function countCsv(
     last = some.at(-1) ?? last;
   }
   if (last !== null && !endsWithNewline() && mayBeCutOff(last)) throw truncatedTail(last.lineNumber);
+  quantities.check();
   const keysWhere = (is: (order: { rows: number; lacksLineId: boolean }) => boolean): ReadonlySet<string> =>
     new Set([...orders].flatMap(([key, order]) => (is(order) ? [key] : [])));
   const oversized = keysWhere((order) => order.rows > orderLimits.linesPerRequest);

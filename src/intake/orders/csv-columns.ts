@@ -1,5 +1,6 @@
 import { isCsvResultColumn } from '../../core/result/csv-result.ts';
 import { nearestName } from '../../core/nearest-name.ts';
+import { mayMean } from './column-words.ts';
 import { DocumentError, type DocumentMistake } from './document-error.ts';
 import type { FieldNames } from './check-line.ts';
 import { type CsvColumn, csvColumns, type ParseOptions } from './settings.ts';
@@ -101,6 +102,25 @@ function knownNames(rules: ColumnRules): ReadonlyMap<string, CsvColumn> {
 
 type HeaderMistake = Omit<DocumentMistake, 'line'> & { readonly hint: string };
 
+/** Where a file lacks these, a default takes their place: never while another column may be meant. */
+const unclearColumns = ['quantity', 'currency', 'line_id'] as const;
+const otherwise: Readonly<Record<(typeof unclearColumns)[number], string>> = {
+  quantity: 'each row is for one',
+  currency: 'the balance is that of the folder',
+  line_id: 'each order has one row',
+};
+
+/** The file has a column that may be one of ours, and nobody said which. */
+export function unclearColumn(column: (typeof unclearColumns)[number], name: string): HeaderMistake {
+  const message = `The column ${shown(name)} may be the ${column} of each row.`;
+  const isIt = `Set intake.folders[].columns to { ${column}: ${shown(name)} } if it is`;
+  return {
+    code: 'unclear_column',
+    message,
+    hint: `${isIt}, or to { ${column}: null } if it is not: then ${otherwise[column]}.`,
+  };
+}
+
 class FoundColumns {
   readonly known = new Map<CsvColumn, number>();
   readonly mistakes: HeaderMistake[] = [];
@@ -154,13 +174,20 @@ class FoundColumns {
     const replaced = csvColumns.find((column) => plain(column) === plain(name) && mapping[column] !== undefined);
     if (replaced !== undefined) {
       const named = mapping[replaced];
-      const instead = typeof named === 'string' ? `is called ${shown(named)}` : 'does not exist';
-      const message = `The header has ${shown(name)}, but the configuration says that the column ${replaced} ${instead}.`;
+      // It has something else under our name.
+      if (typeof named !== 'string') return;
+      const message = `The header has ${shown(name)}, but the configuration says that the column ${replaced} is called ${shown(named)}.`;
       this.#add('unknown_column', message, 'Correct the header, or intake.folders[].columns in the configuration.');
       return;
     }
     const meant = this.#meant(name, columns);
-    if (meant === undefined) return;
+    if (meant === undefined) {
+      const unclear = unclearColumns.find(
+        (column) => !this.known.has(column) && mapping[column] === undefined && mayMean(column, name),
+      );
+      if (unclear !== undefined) this.mistakes.push(unclearColumn(unclear, name));
+      return;
+    }
     this.known.set(meant, index);
     const message = `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`;
     const orElse = `If it is another column, { ${meant}: null } carries it through.`;

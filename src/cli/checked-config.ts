@@ -3,6 +3,7 @@ import { missingFolders, otherMounts } from '../app/installed-folders.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { readCsvFormat } from '../intake/orders/csv-formats.ts';
 import { mistakesOfSkuFile } from '../storefronts/sku-file.ts';
 import { inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
 import { loadConfig } from '../config/load.ts';
@@ -69,11 +70,12 @@ export function issueAt({ file, values }: LoadedConfig, path: string, problem: s
 }
 
 /**
- * Checks that a worker could start with the SKU maps that the configuration names.
+ * Checks that a worker could start with the SKU maps and the formats that the configuration names.
  * @throws ConfigInvalidError with every mistake of all maps, each with its file and line
  */
 export function checkSkuMaps({ file, config }: LoadedConfig): void {
   const { shops, folders } = config.intake;
+  for (const folder of folders) readCsvFormat(folder);
   const maps = new Set([...shops, ...folders].flatMap(({ skuMap }) => skuMap ?? []));
   const issues = [...maps].flatMap((map) =>
     mistakesOfSkuFile(map).map(({ line, path, rule }) => {

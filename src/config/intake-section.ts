@@ -58,6 +58,29 @@ const folderKeys = {
       'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
     )
     .meta(live),
+  format: z
+    .string()
+    .min(1)
+    .max(1000)
+    .default('own')
+    .describe(
+      'Whose exports CSV files are: `shopify_orders`, `woocommerce_orders`, `amazon_orders`, `etsy_orders`, a file in the form of `config/formats`, or `own`.',
+    )
+    .meta(live),
+  only: z
+    .record(z.string().min(1).max(200), z.array(z.string().max(200)).max(100).nullable())
+    .default({})
+    .describe(
+      'Which rows are bought: a column of the file, then its texts of paid rows, or null if it says nothing about payment.',
+    )
+    .meta(live),
+  unmatched: z
+    .enum(['review', 'ignore'])
+    .default('review')
+    .describe(
+      'What happens to rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.',
+    )
+    .meta(live),
   allow_mangled_ids: z
     .boolean()
     .default(false)

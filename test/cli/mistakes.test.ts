@@ -255,7 +255,8 @@ const lines: readonly [string, string, string, RegExp][] = [
 const names: readonly [string, string, RegExp][] = [
   ['a name in capitals', 'ORDERS.CSV', /^bought 1$/],
   ['the name of a copy', 'orders (1).csv', /^bought 1$/],
-  ['the name of a text', 'orders.TXT', /unknown_extension.*\.csv/],
+  ['the name of a text', 'orders.TXT', /^bought 1$/],
+  ['the name of a letter', 'orders.doc', /unknown_extension.*\.csv/],
   ['the name of a workbook', 'orders.xlsx', /unknown_extension.*Save a workbook as \\"CSV UTF-8/],
 ];
 

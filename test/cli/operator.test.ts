@@ -224,7 +224,7 @@ describe('order-sync submit', () => {
     // Nothing was submitted in part.
     expect((await outbox.run('orders', 'show', '3001')).code).toBe(4);
     expect((await outbox.run('submit', join(outbox.folder, 'none.json'))).code).toBe(4);
-    expect((await outbox.run('submit', write(outbox, 'orders.txt', ''))).code).toBe(2);
+    expect((await outbox.run('submit', write(outbox, 'orders.doc', ''))).code).toBe(2);
   });
 });
 

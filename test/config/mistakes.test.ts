@@ -30,7 +30,7 @@ log: { level: loud }
       'c.yaml:2:1 data_dri is no key of this version; did you mean "data_dir"?',
       'c.yaml:5:7 intake.folders.0.name is required: the name of this folder in logs, health and metrics.',
       'c.yaml:5:16 intake.folders.0.ready must be one of stable, done_file, got "soon" (string)',
-      'c.yaml:5:22 intake.folders.0.scan_interval_ms is no key of this version; expected one of name, inbox, archive, rejected, group, ready, source, currency, sku_map, columns, allow_mangled_ids',
+      'c.yaml:5:22 intake.folders.0.scan_interval_ms is no key of this version; expected one of name, inbox, archive, rejected, group, ready, source, currency, sku_map, columns, format, only, unmatched, allow_mangled_ids',
       'c.yaml:7:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
       'c.yaml:11:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
       'c.yaml:11:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',

@@ -58,6 +58,8 @@ const others: Record<string, string> = {
   columns: '{ order_id: Order }',
   sites: '[https://other.example.com]',
   qr: '[png]',
+  'intake.folders[].format': 'etsy_orders',
+  only: '{ Status: [paid] }',
   schedule: '0 * * * *',
   backup_schedule: 'off',
   check_schedule: 'off',

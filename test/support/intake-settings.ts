@@ -25,6 +25,9 @@ export const folderSettings = {
   ready: 'stable',
   limits: parseLimits,
   columns: {},
+  format: 'own',
+  only: {},
+  unmatched: 'review',
   gid: null,
   allowMangledIds: false,
 } as const satisfies Omit<FolderSettings, 'inbox' | 'work' | 'archive' | 'rejected'>;

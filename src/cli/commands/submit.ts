@@ -10,6 +10,10 @@ import { DocumentError } from '../../intake/orders/document-error.ts';
 import type { OrderFormat } from '../../intake/orders/settings.ts';
 import { parseOrders } from '../../intake/orders/parse-orders.ts';
 import type { CheckedLine } from '../../intake/orders/check-line.ts';
+import type { CheckedRow } from '../../intake/orders/check-row.ts';
+import { readCsvFormat } from '../../intake/orders/csv-formats.ts';
+import { proposalFor } from '../../intake/orders/propose-columns.ts';
+import { orderedText } from '../../core/order/purchase.ts';
 import { withSkuRules } from '../../intake/orders/sku-source.ts';
 import type { NewRejection } from '../../store/intake/rejections.ts';
 import { readSkuFile } from '../../storefronts/sku-file.ts';
@@ -29,7 +33,11 @@ const formats = ['json', 'ndjson', 'csv'] as const;
 const mostPerBatch = { lines: 500, bytes: 700_000 };
 const shownMistakes = 20;
 
-type SubmitOptions = ConfigOptions & { readonly format?: OrderFormat; readonly folder?: string };
+type SubmitOptions = ConfigOptions & {
+  readonly format?: OrderFormat;
+  readonly folder?: string;
+  readonly check?: boolean;
+};
 
 export function addSubmit(program: Command, context: CliContext): void {
   const submit = program
@@ -38,6 +46,10 @@ export function addSubmit(program: Command, context: CliContext): void {
     .addOption(
       new Option('--format <format>', 'the format, if the file name does not show it (default: json)').choices(formats),
     );
+  submit.option(
+    '--check',
+    'say of each row what would be bought, and order nothing; for an unknown file, how it may be read',
+  );
   submit.option('--folder <name>', 'the watched folder whose settings apply, where there are several');
   addAnswerOptions(submit).action(async (file: string, options: SubmitOptions) => {
     const { config } = await configFrom(options);
@@ -47,7 +59,9 @@ export function addSubmit(program: Command, context: CliContext): void {
         hint: 'name it with --format json, ndjson or csv',
       });
     }
-    const lines = await readLines(file, format, folderOf(config, options.folder), context);
+    const folder = folderOf(config, options.folder);
+    if (options.check === true) return checkFile(await readAll(file, format, folder), options, context);
+    const lines = await readLines(file, format, folder, context);
     const submitted: Submitted[] = [];
     if (lines.length > mostPerBatch.lines) sayWhatTakesLong(context, options, `${lines.length} lines`);
     for (const batch of batches(lines)) {
@@ -67,33 +81,39 @@ function folderOf({ intake: { folders } }: Config, wanted: string | undefined): 
   throw new OrderSyncError('USAGE', `--folder must name a folder of intake.folders, whose settings apply: ${names}`);
 }
 
-/** All lines of a document, or an error with its mistakes: the caller corrects them, so nothing is submitted in part. */
-async function readLines(
-  file: string,
-  format: OrderFormat,
-  { source, currency, limits, columns, allowMangledIds, skuMap }: FolderSettings,
-  { clock }: CliContext,
-): Promise<readonly Line[]> {
+/** A document, row by row. Throws an error with the mistakes of the document as a whole. */
+async function readAll(file: string, format: OrderFormat, folder: FolderSettings) {
+  const { limits, skuMap } = folder;
   const skus = skuMap === null ? null : readSkuFile(skuMap).map;
-  const options = { source, currency, limits, columns, allowMangledIds, skus };
-  const lines: Line[] = [];
-  const rejections: NewRejection[] = [];
+  const options = { ...folder, format: readCsvFormat(folder), skus };
+  const items: CheckedRow[] = [];
   try {
     // It is read twice, as in the watched folder: rows say what they mean only together with the others of their order.
     const parts = await readInput(file, limits.documentBytes, () => tooLarge(limits));
     const { counted } = await checkDocument(Readable.from(parts), format, options);
-    for await (const items of parseOrders(Readable.from(parts), format, options, counted)) {
-      for (const item of items) {
-        if (item.kind === 'line') lines.push(withSkuRules(item.line, skus, clock.wallMs()));
-        else rejections.push(item.rejection);
-      }
-    }
+    for await (const some of parseOrders(Readable.from(parts), format, options, counted)) items.push(...some);
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
     const mistakes = error.mistakes.slice(0, shownMistakes).map(({ message }) => `  ${message}`);
-    const message = [error.message, ...mistakes].join('\n');
+    const proposed = proposalFor(error.columns).map((line) => `  ${line}`);
+    const may = proposed.length === 0 ? [] : ['These lines in its folder of the configuration may fit:', ...proposed];
+    const names = error.columns.slice(0, 100).map((name) => JSON.stringify(name.slice(0, 64)));
+    const has = names.length === 0 ? [] : [`The file has the columns ${names.join(', ')}.`];
+    const message = [error.message, ...mistakes, ...has, ...may].join('\n');
     throw new OrderSyncError('REFUSED', message, error.hint === undefined ? {} : { hint: error.hint });
   }
+  return { items, skus };
+}
+
+/** All lines of a document, or an error with its mistakes: the caller corrects them, so nothing is submitted in part. */
+async function readLines(
+  file: string,
+  format: OrderFormat,
+  folder: FolderSettings,
+  { clock }: CliContext,
+): Promise<readonly Line[]> {
+  const { items, skus } = await readAll(file, format, folder);
+  const rejections = items.flatMap((item) => (item.kind === 'rejection' ? [item.rejection] : []));
   if (rejections.length > 0) {
     const shown = rejections.slice(0, shownMistakes).map(mistake);
     if (rejections.length > shown.length) shown.push(`  and ${rejections.length - shown.length} more`);
@@ -101,8 +121,30 @@ async function readLines(
       hint: 'nothing was submitted: correct them and submit it again',
     });
   }
-  if (lines.length === 0) throw new OrderSyncError('REFUSED', `${file} holds no orders`);
+  const lines = items.flatMap((item) => (item.kind === 'line' ? [withSkuRules(item.line, skus, clock.wallMs())] : []));
+  if (lines.length === 0) throw new OrderSyncError('REFUSED', `${file} holds no orders that are to be bought`);
   return lines;
+}
+
+/** Says of each row what would be bought for it. */
+function checkFile({ items }: Awaited<ReturnType<typeof readAll>>, options: ConfigOptions, context: CliContext): void {
+  const rows = items.map((item) => {
+    if (item.kind === 'skipped') return { ...item, line_id: null, outcome: 'passed over: not paid, or other goods' };
+    if (item.kind === 'line') {
+      const { lineNumber, orderId, lineId, rules = {} } = item.line;
+      return { kind: 'bought', lineNumber, orderId, line_id: lineId, outcome: orderedText(item.line, rules) };
+    }
+    const { lineNumber, orderId, lineId } = item.rejection;
+    return { kind: 'rejected', lineNumber, orderId, line_id: lineId, outcome: mistake(item.rejection).trim() };
+  });
+  const lines = rows.map(({ kind, lineNumber, orderId, line_id, outcome }) => {
+    return { line: lineNumber, order_id: orderId, line_id, result: kind, text: outcome };
+  });
+  const cells = lines.map((row) =>
+    [row.line, row.order_id, row.line_id, row.result, row.text].map((it) => String(it ?? '')),
+  );
+  const text = renderTable(['LINE', 'ORDER', 'LINE ID', 'RESULT', 'WHAT'], cells);
+  writeAnswer(context, options, { lines }, `${text}nothing was submitted\n`);
 }
 
 function mistake({ lineNumber, orderId, lineId, field, rule, value }: NewRejection): string {

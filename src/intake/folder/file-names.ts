@@ -8,7 +8,7 @@ export const markerSuffix = '.done';
 export function formatOf(name: string): OrderFormat | null {
   if (/\.json$/i.test(name)) return 'json';
   if (/\.(?:ndjson|jsonl)$/i.test(name)) return 'ndjson';
-  if (/\.csv$/i.test(name)) return 'csv';
+  if (/\.(?:csv|tsv|txt)$/i.test(name)) return 'csv';
   return null;
 }
 

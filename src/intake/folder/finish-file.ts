@@ -8,6 +8,7 @@ import { repeatWhileDiskIsFull } from '../../ops/disk-guard.ts';
 import type { AcceptedLines, Intake } from '../../store/intake/intake.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
+import type { CsvFormat } from '../orders/settings.ts';
 import type { SkuSource } from '../orders/sku-source.ts';
 import { type ClaimedFile, reclaimFile, returnFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
@@ -69,6 +70,7 @@ export interface FileContext {
   readonly clock: Clock;
   readonly config: FolderSettings;
   readonly skus: SkuSource | null;
+  readonly format: CsvFormat;
   readonly onAccepted: (lines: AcceptedLines) => void;
   /** Called before a file is moved into the archive: its writer may continue there. */
   readonly onArchiving: (file: ArchivedFile) => void;

@@ -13,6 +13,8 @@ import { checkFolders, isFilesystemError } from './filesystem.ts';
 import { FolderLog } from './folder-log.ts';
 import { type InboxFile, listInbox, StableFiles } from './inbox.ts';
 import { ingestFile } from './ingest-file.ts';
+import { readCsvFormat } from '../orders/csv-formats.ts';
+import type { CsvFormat } from '../orders/settings.ts';
 import type { FolderSettings } from './settings.ts';
 
 class ScanReport {
@@ -56,6 +58,7 @@ const fullDiskRetryMs = 1000;
 export class FolderIntake {
   #options: FolderIntakeOptions;
   #skus: SkuSource | null;
+  #format: CsvFormat;
   readonly #log: FolderLog;
   readonly #stable: StableFiles;
   readonly #loop: Loop;
@@ -70,11 +73,12 @@ export class FolderIntake {
   #mayHaveMore = false;
   #lastScan: Promise<unknown> = Promise.resolve();
 
-  /** @throws OrderSyncError CONFIG_INVALID when the SKU map cannot be used */
+  /** @throws OrderSyncError CONFIG_INVALID when the SKU map or the format cannot be used */
   constructor(options: FolderIntakeOptions) {
     const { config, clock, logger } = options;
     this.#options = options;
     this.#skus = openSkus(options, config);
+    this.#format = readCsvFormat(config);
     this.#log = new FolderLog(logger);
     this.#stable = new StableFiles(config);
     this.#loop = new Loop({ clock, round: () => this.#round() });
@@ -114,14 +118,16 @@ export class FolderIntake {
 
   /**
    * Prepares another scan interval, limits, columns, balance and SKU map, and returns a function that uses them from the next
-   * file on. The folders stay the same. Throws CONFIG_INVALID when the SKU map cannot be used.
+   * file on. The folders stay the same. Throws CONFIG_INVALID when the SKU map or the format cannot be used.
    */
   prepare(config: FolderSettings): () => void {
     const isSame = config.skuMap === this.#options.config.skuMap;
     const skus = isSame ? this.#skus : openSkus(this.#options, config);
+    const format = readCsvFormat(config);
     return () => {
       this.#options = { ...this.#options, config };
       this.#skus = skus;
+      this.#format = format;
       this.#loop.notify();
     };
   }
@@ -290,6 +296,7 @@ export class FolderIntake {
       clock,
       config,
       skus: this.#skus,
+      format: this.#format,
       onAccepted,
       onArchiving: (archived) => this.#archived.watch(archived, clock.monoMs()),
       begun: this.#begun,

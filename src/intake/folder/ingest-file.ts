@@ -5,7 +5,7 @@ import type { SkuMap } from '../../core/order/sku-map.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { IntakeBatch } from '../../store/intake/accept-batch.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
-import type { CheckedLine } from '../orders/check-line.ts';
+import type { CheckedRow } from '../orders/check-row.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
 import type { OrderFormat } from '../orders/settings.ts';
@@ -74,10 +74,10 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     if (opened.nlink > 1n) throw hardLinked(Number(opened.nlink));
     const sizeBytes = Number(opened.size);
     const format = formatToRead(name, sizeBytes, config);
-    const { source, currency, limits, columns, allowMangledIds } = config;
+    const { source, currency, limits, columns, unmatched, allowMangledIds } = config;
     // One version of the SKU map for both readings of the file.
     const skus = (await context.skus?.current()) ?? null;
-    const options = { source, currency, limits, columns, allowMangledIds, skus };
+    const options = { source, currency, limits, columns, format: context.format, unmatched, allowMangledIds, skus };
     const { sha256, counted, delimiter } = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);
     const isComplete = await acceptLines(context, { fileId: id, delimiter }, checkedLines, options.skus);
@@ -99,7 +99,7 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
   if (format === null) {
     const marker = name.endsWith(markerSuffix) ? ' Markers are only read with `ready: done_file` of the folder.' : '';
     throw new DocumentError('unknown_extension', `The name ${JSON.stringify(name)} has no known extension.`, {
-      hint: `Order files end in .json, .ndjson, .jsonl or .csv. Save a workbook as "CSV UTF-8".${marker}`,
+      hint: `Order files end in .json, .ndjson, .jsonl, .csv, .tsv or .txt. Save a workbook as "CSV UTF-8".${marker}`,
     });
   }
   if (sizeBytes > config.limits.documentBytes) throw tooLarge(config.limits);
@@ -111,7 +111,7 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
 async function acceptLines(
   context: FileContext,
   file: Pick<IntakeBatch, 'fileId' | 'delimiter'>,
-  checkedLines: AsyncIterable<readonly CheckedLine[]>,
+  checkedLines: AsyncIterable<readonly CheckedRow[]>,
   skus: SkuMap | null,
 ): Promise<boolean> {
   let lines: IntakeBatch['lines'][number][] = [];
@@ -131,7 +131,7 @@ async function acceptLines(
   for await (const some of checkedLines) {
     for (const checked of some) {
       if (checked.kind === 'line') lines.push(withSkuRules(checked.line, skus, context.clock.wallMs()));
-      else rejections.push(checked.rejection);
+      else if (checked.kind === 'rejection') rejections.push(checked.rejection);
       if (lines.length + rejections.length < batchLines) continue;
       await commit();
       if (context.signal.aborted) return false;

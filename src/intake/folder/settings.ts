@@ -1,4 +1,4 @@
-import type { ColumnMapping, ParseLimits } from '../orders/settings.ts';
+import type { ColumnMapping, Only, ParseLimits } from '../orders/settings.ts';
 
 /** All folders are absolute paths on one mount: files move between them by rename. */
 export interface FolderSettings {
@@ -27,6 +27,10 @@ export interface FolderSettings {
   readonly ready: 'stable' | 'done_file';
   readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
+  /** The name of the format of CSV files, or the path of one. */
+  readonly format: string;
+  readonly only: Only;
+  readonly unmatched: 'review' | 'ignore';
   readonly allowMangledIds: boolean;
 }
 

@@ -1,3 +1,4 @@
+import type { CheckedRow } from './check-row.ts';
 import { type CheckedLine, rejectionOf, shownValue, unidentified } from './check-line.ts';
 import { cellOf } from './check-row.ts';
 import { type CsvRow, hasLineBreak } from './csv-rows.ts';
@@ -15,7 +16,7 @@ export class BrokenRows {
   /** The line of a rejected row, as long as the next rows may be its rest. */
   #brokenLine: number | null = null;
 
-  check(checked: CheckedLine, row: CsvRow): CheckedLine {
+  check(checked: CheckedRow, row: CsvRow): CheckedRow {
     const id = idOf(row);
     this.#id ??= id;
     if (checked.kind === 'rejection') {

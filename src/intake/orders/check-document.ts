@@ -79,7 +79,7 @@ async function countCsv(
       quantities.see(row);
       const key = orderKeyOf(row, options.source);
       const order = orders.get(key) ?? { rows: 0, lacksLineId: false };
-      const lacksLineId = order.lacksLineId || cellOf(row, 'line_id') === undefined;
+      const lacksLineId = order.lacksLineId || (!options.format.lineIdIsSku && cellOf(row, 'line_id') === undefined);
       orders.set(key, { rows: order.rows + 1, lacksLineId });
       for (const column of idColumns) if (/^\d+$/.test(cellOf(row, column) ?? '')) numericIds.add(column);
     }

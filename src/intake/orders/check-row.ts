@@ -2,7 +2,7 @@ import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
 import { quoted } from '../../core/message-text.ts';
 import { isWithoutFormula } from '../../core/result/csv-result.ts';
 import { productOfSku } from '../../core/order/sku.ts';
-import type { SkuMap } from '../../core/order/sku-map.ts';
+import { normalSku, type SkuMap } from '../../core/order/sku-map.ts';
 import { mangledAs } from '../../core/order/spreadsheet.ts';
 import {
   addProblems,
@@ -22,6 +22,7 @@ import {
 } from './check-line.ts';
 import { productColumns } from './csv-columns.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
+import { judgeRow } from './row-rules.ts';
 import type { CsvColumn, ParseOptions } from './settings.ts';
 
 /** Orders of a CSV document that `parseOrders` needs to know about. */
@@ -51,10 +52,18 @@ const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
 /** The id of the only row of an order. It must never change: under another id the row would be bought again. */
 const onlyLineId = '1';
 
+/** `skipped`: it is not paid. */
+export type CheckedRow =
+  | CheckedLine
+  | { readonly kind: 'skipped'; readonly orderId: string; readonly lineNumber: number };
+
 /** Checks the rows of one document; the fields of an order are checked again only when they change. */
 export class RowChecker {
   readonly #options: ParseOptions;
   readonly #counted: CountedOrders;
+  #before: { readonly key: string; readonly cells: readonly string[] } | null = null;
+  /** How many rows of each order have had each SKU. */
+  readonly #sameSku = new Map<string, number>();
   #head: { readonly key: string; readonly checked: Checked<OrderHead> } | null = null;
 
   constructor(options: ParseOptions, counted: CountedOrders) {
@@ -62,14 +71,16 @@ export class RowChecker {
     this.#counted = counted;
   }
 
-  check(row: CsvRow): CheckedLine {
+  check(given: CsvRow): CheckedRow {
+    const orderKey = orderKeyOf(given, this.#options.source);
+    const row = this.#filled(given, orderKey);
     const { header, cells, lineNumber } = row;
     const { oversized, severalRows } = this.#counted;
-    const orderKey = orderKeyOf(row, this.#options.source);
+    const lineId = this.#lineIdOf(row, orderKey);
     // Then the row needs a line id.
     const isOneOfSeveral = severalRows.has(orderKey);
     const rejected = (problems: readonly Problem[]): CheckedLine =>
-      rejectionOf(this.#identityOf(row, isOneOfSeveral), problems);
+      rejectionOf(this.#identityOf(row, lineId ?? (isOneOfSeveral ? undefined : onlyLineId)), problems);
     if (!isWholeRow(row)) {
       const rule = `has ${cells.length} cells where the header has ${header.width}`;
       return rejected([{ code: 'wrong_cell_count', field: null, rule, value: null }]);
@@ -78,6 +89,9 @@ export class RowChecker {
       const rule = 'looks like a row of totals: it names no product, and its id has no digit';
       return rejected([{ code: 'totals_row', field: null, rule, value: shownValue(cells.join(header.delimiter)) }]);
     }
+    const judged = judgeRow(header.rules, cells);
+    if (judged === 'skipped' || this.#isOther(row))
+      return { kind: 'skipped', orderId: cellOf(row, 'order_id') ?? '', lineNumber };
     const mangled = this.#mangledIds(row);
     if (oversized.has(orderKey)) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: split the order`;
@@ -86,9 +100,10 @@ export class RowChecker {
     }
     const head = this.#headOf(row);
     const problems: Problem[] = head.ok ? mangled : [...mangled, ...head.problems];
+    if (judged !== 'bought') problems.unshift(judged);
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
-    const line = lineOf(row, isOneOfSeveral, this.#options.skus, problems);
+    const line = lineOf(row, { lineId, isOneOfSeveral }, this.#options.skus, problems);
     const joinedHead = head.ok ? head.value : placeholderHead(filledCells(row, headColumns));
     const checked = checkLine(joinedHead, line, header.nameOf, this.#options);
     if (checked.ok && problems.length === 0) return { kind: 'line', line: { ...checked.value, lineNumber } };
@@ -101,6 +116,38 @@ export class RowChecker {
         checked.problems.filter(({ field }) => field !== known),
       );
     return rejected(problems);
+  }
+
+  /** The row, with what only the first row of its order has. */
+  #filled(row: CsvRow, key: string): CsvRow {
+    const { header, cells } = row;
+    const before = this.#before?.key === key ? this.#before.cells : null;
+    const inherited = new Set([...header.inherited, ...header.rules.map(({ index }) => index)]);
+    const filled =
+      before === null || inherited.size === 0
+        ? cells
+        : cells.map((cell, index) => (cell.trim() === '' && inherited.has(index) ? (before[index] ?? '') : cell));
+    this.#before = { key, cells: filled };
+    return { ...row, cells: filled };
+  }
+
+  #lineIdOf(row: CsvRow, orderKey: string): string | undefined {
+    const own = cellOf(row, 'line_id');
+    if (row.header.known.has('line_id') || !this.#options.format.lineIdIsSku) return own;
+    const sku = normalSku(cellOf(row, 'sku') ?? '');
+    if (sku === '') return undefined;
+    const key = `${orderKey}\u0000${sku}`;
+    const count = (this.#sameSku.get(key) ?? 0) + 1;
+    this.#sameSku.set(key, count);
+    return count === 1 ? sku : `${sku} ${count}`;
+  }
+
+  /** It is about other goods. */
+  #isOther(row: CsvRow): boolean {
+    const { skus, unmatched } = this.#options;
+    const sku = cellOf(row, 'sku');
+    if (unmatched === 'review' || skus === null || sku === undefined) return false;
+    return !skus.has(sku) && skus.whyOurs(sku, []) === null;
   }
 
   /** Different ids may have become the same one: the second order would get the code of the first. */
@@ -125,7 +172,7 @@ export class RowChecker {
     return this.#head.checked;
   }
 
-  #identityOf(row: CsvRow, isOneOfSeveral: boolean): LineIdentity {
+  #identityOf(row: CsvRow, lineId: string | undefined): LineIdentity {
     const { source: defaultSource, skus } = this.#options;
     const sku = skus?.get(cellOf(row, 'sku') ?? '');
     const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
@@ -134,7 +181,7 @@ export class RowChecker {
     const read = {
       source: cellOf(row, 'source'),
       orderId: isTotals(row) ? '' : idOf('order_id'),
-      lineId: idOf('line_id') ?? (isOneOfSeveral ? undefined : onlyLineId),
+      lineId: mangled.includes(row.header.nameOf(['line_id'])) ? '' : lineId,
       product: cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid'),
     };
     return identityOf(read, row.lineNumber, defaultSource);
@@ -180,13 +227,14 @@ function addEscapedIds(row: CsvRow, problems: Problem[]): void {
 
 function lineOf(
   row: CsvRow,
-  isOneOfSeveral: boolean,
+  { lineId, isOneOfSeveral }: { lineId: string | undefined; isOneOfSeveral: boolean },
   skus: SkuMap | null,
   problems: Problem[],
 ): Record<string, unknown> {
   const { header, cells } = row;
   const { nameOf } = header;
   const line = filledCells(row, textColumns);
+  if (lineId !== undefined) line['line_id'] = lineId;
   if (!isOneOfSeveral) line['line_id'] ??= onlyLineId;
   else if (line['line_id'] === undefined) {
     const rule = `is required in an order of several rows: give each row an id of its own, and never change it. A row that was bought alone before has the id ${onlyLineId}`;

@@ -3,6 +3,7 @@ import { nearestName } from '../../core/nearest-name.ts';
 import { mayMean } from './column-words.ts';
 import { DocumentError, type DocumentMistake } from './document-error.ts';
 import type { FieldNames } from './check-line.ts';
+import type { PlacedRule } from './row-rules.ts';
 import { type CsvColumn, csvColumns, type ParseOptions } from './settings.ts';
 
 export interface CsvHeader {
@@ -13,11 +14,13 @@ export interface CsvHeader {
   readonly extra: readonly { readonly name: string; readonly index: number }[];
   /** Columns without a name: their cells must be empty. */
   readonly unnamed: readonly number[];
+  readonly rules: readonly PlacedRule[];
+  readonly inherited: readonly number[];
   /** Names a field by the shop's name for its column. */
   readonly nameOf: FieldNames;
 }
 
-type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency'>;
+type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency' | 'format'>;
 
 /** Finds the columns of a header; case, spaces, `_` and `-` do not count. Throws DocumentError with every mistake. */
 export function readCsvHeader(
@@ -31,7 +34,7 @@ export function readCsvHeader(
     throw new DocumentError('too_many_columns', message, { line, hint: 'Export fewer columns.' });
   }
   const found = new FoundColumns(names, rules);
-  if (found.mistakes.length > 0) throw mistakenHeader(found.mistakes, line);
+  if (found.mistakes.length > 0) throw mistakenHeader(found.mistakes, names, line);
   return {
     width: cells.length,
     delimiter,
@@ -40,9 +43,13 @@ export function readCsvHeader(
       name === '' || found.isKnown(index) || isCsvResultColumn(name) ? [] : [{ name, index }],
     ),
     unnamed: names.flatMap((name, index) => (name === '' ? [index] : [])),
+    rules: found.rules,
+    inherited: rules.format.inherited.flatMap((name) => placeOf(names, [name]) ?? []),
     nameOf: (path) => {
       const column = csvColumns.find((known) => known === path[0]);
-      return column === undefined ? String(path.at(-1) ?? '') : nameIn(rules, column);
+      return column === undefined
+        ? String(path.at(-1) ?? '')
+        : (names[found.known.get(column) ?? -1] ?? nameIn(rules, column));
     },
   };
 }
@@ -50,19 +57,19 @@ export function readCsvHeader(
 /** A message is one line of a log; all mistakes are listed beside it. */
 const messageLimit = 260;
 
-function mistakenHeader(mistakes: readonly HeaderMistake[], line: number): DocumentError {
+function mistakenHeader(mistakes: readonly HeaderMistake[], names: readonly string[], line: number): DocumentError {
   const all = mistakes.map(({ message }) => message).join(' ');
   const [first = { code: '', message: '', hint }] = mistakes;
   const more = mistakes.length - 1;
   const others = ` There ${more === 1 ? 'is 1 more mistake' : `are ${more} more mistakes`}.`;
   const message = all.length <= messageLimit ? all : first.message.slice(0, messageLimit) + (more === 0 ? '' : others);
   const listed = mistakes.map((mistake) => ({ line, code: mistake.code, message: mistake.message }));
-  return new DocumentError(first.code, message, { line, hint: first.hint, mistakes: listed });
+  return new DocumentError(first.code, message, { line, hint: first.hint, mistakes: listed, columns: names });
 }
 
 /** How many of these names are known: by it the separator of a file is found. */
 export function countKnownNames(names: readonly string[], rules: ColumnRules): number {
-  const known = knownNames(rules);
+  const known = knownNames(rules, names);
   return names.filter((name) => known.has(plain(name))).length;
 }
 
@@ -72,7 +79,20 @@ const restOfFile = '. If this is the rest of a file: send all, under a name that
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
-const nameIn = ({ columns }: ColumnRules, column: CsvColumn): string => columns[column] ?? column;
+const nameIn = (rules: ColumnRules, column: CsvColumn): string => namesOf(rules, column)?.[0] ?? column;
+
+/** The names that a column may have, the best one first; null: the file does not have it. */
+function namesOf({ columns, format }: ColumnRules, column: CsvColumn): readonly string[] | null {
+  const named = columns[column];
+  if (named !== undefined) return named === null ? null : [named];
+  return format.columns[column] === undefined ? [column] : format.columns[column];
+}
+
+/** The place of the first of these columns that a file has. */
+export function placeOf(names: readonly string[], wanted: readonly string[]): number | null {
+  const found = wanted.map((one) => names.findIndex((name) => name !== '' && plain(name) === plain(one)));
+  return found.find((index) => index >= 0) ?? null;
+}
 
 /** A row names its product in one of these; an ICCID alone is enough for a cancel. */
 export const productColumns: readonly CsvColumn[] = ['variant', 'plan', 'sku', 'iccid'];
@@ -91,13 +111,19 @@ const abbreviations: Readonly<Record<string, CsvColumn>> = {
 };
 
 /** The columns that a file may have, by the plain form of their names. A name that the configuration gives comes first. */
-function knownNames(rules: ColumnRules): ReadonlyMap<string, CsvColumn> {
+function knownNames(rules: ColumnRules, names: readonly string[]): ReadonlyMap<string, CsvColumn> {
   const { columns, skus } = rules;
-  const usable = csvColumns.filter((column) => columns[column] !== null && (column !== 'sku' || skus !== null));
-  const byUse = usable.toSorted(
+  const byUse = csvColumns.toSorted(
     (one, other) => Number(columns[one] !== undefined) - Number(columns[other] !== undefined),
   );
-  return new Map(byUse.map((column) => [plain(nameIn(rules, column)), column]));
+  return new Map(
+    byUse.flatMap((column): [string, CsvColumn][] => {
+      const wanted = namesOf(rules, column);
+      if (wanted === null || (column === 'sku' && skus === null)) return [];
+      const [best = column] = wanted;
+      return [[plain(names[placeOf(names, wanted) ?? -1] ?? best), column]];
+    }),
+  );
 }
 
 type HeaderMistake = Omit<DocumentMistake, 'line'> & { readonly hint: string };
@@ -121,22 +147,44 @@ export function unclearColumn(column: (typeof unclearColumns)[number], name: str
   };
 }
 
+export const saysPaid = (name: string): boolean => mayMean('payment', name) && !mayMean('other_status', name);
+
+function paymentColumn(name: string): HeaderMistake {
+  const message = `The column ${shown(name)} seems to say whether an order is paid, cancelled or refunded.`;
+  const only = `Set \`only\` of the folder to { ${shown(name)}: [paid] }, with the texts of the rows that are to be bought`;
+  const hintOf = `${only}, or to { ${shown(name)}: null } if it says nothing about that.`;
+  return { code: 'payment_column', message, hint: hintOf };
+}
+
 class FoundColumns {
   readonly known = new Map<CsvColumn, number>();
   readonly mistakes: HeaderMistake[] = [];
+  readonly rules: PlacedRule[] = [];
   readonly #names: readonly string[];
   readonly #rules: ColumnRules;
 
   constructor(names: readonly string[], rules: ColumnRules) {
     this.#names = names;
     this.#rules = rules;
-    const columns = knownNames(rules);
+    const columns = knownNames(rules, names);
+    this.#placeRules();
     for (const [index, name] of names.entries()) this.#place(index, columns.get(plain(name)));
     for (const [index, name] of names.entries())
       if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name)) this.#checkOther(name, index, columns);
     // Then it is no header, and its cells say nothing about one.
     if (this.known.size === 0) this.mistakes.length = 0;
     this.#checkMissing();
+  }
+
+  #placeRules(): void {
+    for (const rule of this.#rules.format.rules) {
+      const index = placeOf(this.#names, rule.columns);
+      if (index !== null) this.rules.push({ name: this.#names[index] ?? '', index, rule });
+      else if (!rule.isOptional) {
+        const message = `The header lacks ${shown(rule.columns[0] ?? '')}, by which the rows are chosen that are to be bought.`;
+        this.#add('missing_column', message, 'Add the column, or correct `only` or `format` of the folder.');
+      }
+    }
   }
 
   isKnown(index: number): boolean {
@@ -170,9 +218,9 @@ class FoundColumns {
       this.#add('bad_column_name', `${shown(name)} cannot be the name of a column.`);
       return;
     }
-    const { columns: mapping } = this.#rules;
-    const replaced = csvColumns.find((column) => plain(column) === plain(name) && mapping[column] !== undefined);
-    if (replaced !== undefined) {
+    const { columns: mapping, format } = this.#rules;
+    const replaced = csvColumns.find((column) => plain(column) === plain(name));
+    if (replaced !== undefined && (mapping[replaced] !== undefined || format.columns[replaced] !== undefined)) {
       const named = mapping[replaced];
       // It has something else under our name.
       if (typeof named !== 'string') return;
@@ -180,8 +228,11 @@ class FoundColumns {
       this.#add('unknown_column', message, 'Correct the header, or intake.folders[].columns in the configuration.');
       return;
     }
+    // What else is in the exports of a shop is known.
+    if (Object.keys(format.columns).length > 0) return;
     const meant = this.#meant(name, columns);
     if (meant === undefined) {
+      if (saysPaid(name) && !this.rules.some((rule) => rule.index === index)) this.mistakes.push(paymentColumn(name));
       const unclear = unclearColumns.find(
         (column) => !this.known.has(column) && mapping[column] === undefined && mayMean(column, name),
       );
@@ -206,9 +257,14 @@ class FoundColumns {
 
   /** Only columns without which no row can be bought are missed here: `RowChecker` asks for what a row lacks. */
   #checkMissing(): void {
-    const { columns: mapping, skus, currency } = this.#rules;
+    const { columns: mapping, skus, currency, format } = this.#rules;
     const has = (column: CsvColumn): boolean => this.known.has(column);
-    const given = csvColumns.filter((column) => typeof mapping[column] === 'string' && !has(column));
+    // The exports of a shop always have it: without it, each row would be for one.
+    const isOfFormat = (column: CsvColumn): boolean =>
+      column === 'quantity' && mapping[column] === undefined && Array.isArray(format.columns[column]);
+    const given = csvColumns.filter(
+      (column) => (typeof mapping[column] === 'string' || isOfFormat(column)) && !has(column),
+    );
     const missing = given.map((column) => nameIn(this.#rules, column).slice(0, 100));
     if (!has('order_id') && !given.includes('order_id')) missing.push('order_id');
     if (!productColumns.some(has)) {

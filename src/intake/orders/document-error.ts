@@ -12,15 +12,16 @@ export class DocumentError extends OrderSyncError {
   readonly documentCode: string;
   readonly line: number | null;
   readonly byte: number | null;
-  /** All mistakes of a header; empty for any other reason. */
+  /** All mistakes of a header, and its columns; empty for any other reason. */
   readonly mistakes: readonly DocumentMistake[];
+  readonly columns: readonly string[];
   /** Whether a longer file could be right: its writer may not have finished it. */
   isUnfinished: boolean;
 
   constructor(
     documentCode: string,
     message: string,
-    place: Partial<Pick<DocumentError, 'line' | 'byte' | 'mistakes' | 'isUnfinished'>> & { hint: string },
+    place: Partial<Pick<DocumentError, 'line' | 'byte' | 'mistakes' | 'columns' | 'isUnfinished'>> & { hint: string },
   ) {
     super('INVALID_INPUT', message, { hint: place.hint });
     this.name = 'DocumentError';
@@ -28,6 +29,7 @@ export class DocumentError extends OrderSyncError {
     this.line = place.line ?? null;
     this.byte = place.byte ?? null;
     this.mistakes = place.mistakes ?? [];
+    this.columns = place.columns ?? [];
     this.isUnfinished = place.isUnfinished ?? false;
   }
 }

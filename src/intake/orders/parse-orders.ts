@@ -3,7 +3,7 @@ import { productOf } from '../../core/order/purchase.ts';
 import { BrokenRows } from './broken-rows.ts';
 import { type CheckedLine, rejectionOf, shownValue, unidentified } from './check-line.ts';
 import { checkOrder } from './check-order.ts';
-import { type CountedOrders, RowChecker } from './check-row.ts';
+import { type CheckedRow, type CountedOrders, RowChecker } from './check-row.ts';
 import { type CsvRow, csvRows } from './csv-rows.ts';
 import { ndjsonLines, readJsonDocument, type TextLine } from './json-document.ts';
 import type { OrderFormat, ParseOptions } from './settings.ts';
@@ -26,7 +26,7 @@ class RepeatedRows {
   /** The lines of the current order by id. Most orders have one line, so the map is made for the second. */
   #linesById: Map<string, Line> | null = null;
 
-  check(checked: CheckedLine, { header }: CsvRow): CheckedLine {
+  check(checked: CheckedRow, { header }: CsvRow): CheckedRow {
     if (checked.kind !== 'line') return checked;
     const { line } = checked;
     const { source, orderId, lineId, lineNumber } = line;
@@ -56,7 +56,7 @@ export async function* parseOrders(
   format: OrderFormat,
   options: ParseOptions,
   counted: CountedOrders,
-): AsyncGenerator<readonly CheckedLine[]> {
+): AsyncGenerator<readonly CheckedRow[]> {
   const { limits } = options;
   if (format === 'json') {
     for (const order of await readJsonDocument(parts, limits)) yield [...checkOrder(order, options)];

@@ -1,4 +1,5 @@
 import type { SkuMap } from '../../core/order/sku-map.ts';
+import type { RowRule } from './row-rules.ts';
 
 /** The columns of a CSV order file that the worker reads; all others are carried through to the result. */
 export const csvColumns = [
@@ -19,6 +20,20 @@ export type CsvColumn = (typeof csvColumns)[number];
 
 /** The shop's names for these columns; a file must have each. `null`: its files do not have the column. */
 export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
+
+/** Which rows are bought, by the configuration: the texts of a column, or null where it says nothing about payment. */
+export type Only = Readonly<Record<string, readonly string[] | null>>;
+
+/** How the exports of a shop are read. */
+export interface CsvFormat {
+  /** The names that each column may have, the best one first; null: another column has our name. */
+  readonly columns: Readonly<Partial<Record<CsvColumn, readonly string[] | null>>>;
+  readonly rules: readonly RowRule[];
+  /** Columns that only the first row of an order has. */
+  readonly inherited: readonly string[];
+  /** A row has no id of its own: it is known by its SKU within its order, and several with one SKU by their number. */
+  readonly lineIdIsSku: boolean;
+}
 
 /** Limits on everything in a document that can grow. */
 export const defaultParseLimits = {
@@ -44,6 +59,9 @@ export interface ParseOptions {
   readonly currency: string | null;
   readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
+  readonly format: CsvFormat;
+  /** `ignore`: a row with a SKU that the map lacks is about other goods, unless the map has one that is near. */
+  readonly unmatched: 'review' | 'ignore';
   readonly allowMangledIds: boolean;
   /** The SKU map of a CSV document; null: a column `sku` is carried through. */
   readonly skus: SkuMap | null;

@@ -227,7 +227,7 @@ describe('a file whose name has no known ending', () => {
   it('is in the attention list once, however often it is written', async () => {
     await open();
     for (const text of ['one', 'two', 'three']) {
-      for (const name of ['notes.txt', 'list.txt']) writeFileSync(path(name), text);
+      for (const name of ['notes.doc', 'list.doc']) writeFileSync(path(name), text);
       expect(await scanAfter(10 * minute)).toMatchObject({ rejected: 2 });
     }
     expect(refused()).toHaveLength(2);
@@ -239,7 +239,7 @@ describe('a file whose name has no known ending', () => {
       nowMs: bench.clock.wallMs(),
     });
     expect(refused()).toEqual([]);
-    writeFileSync(path('notes.txt'), 'four');
+    writeFileSync(path('notes.doc'), 'four');
     expect(await scanAfter(10 * minute)).toMatchObject({ rejected: 1 });
     expect(refused()).toHaveLength(1);
   });

@@ -3,7 +3,8 @@ import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { type DocumentSummary, checkDocument } from '../../../src/intake/orders/check-document.ts';
 import type { ParseLimits } from '../../../src/intake/orders/settings.ts';
 import { parseLimits } from '../../support/intake-settings.ts';
-import type { OrderFormat, ParseOptions } from '../../../src/intake/orders/settings.ts';
+import type { Only, OrderFormat, ParseOptions } from '../../../src/intake/orders/settings.ts';
+import { readCsvFormat } from '../../../src/intake/orders/csv-formats.ts';
 import { parseOrders } from '../../../src/intake/orders/parse-orders.ts';
 import type { CheckedLine } from '../../../src/intake/orders/check-line.ts';
 
@@ -16,6 +17,8 @@ export interface Reading {
   readonly inspection: DocumentSummary | null;
   readonly lines: readonly Line[];
   readonly rejections: readonly Refused[];
+  /** Rows that are not paid. */
+  readonly skipped: number;
 }
 
 export interface ReadingChanges {
@@ -23,6 +26,9 @@ export interface ReadingChanges {
   readonly currency?: string;
   readonly skus?: SkuMap;
   readonly columns?: ParseOptions['columns'];
+  readonly format?: string;
+  readonly only?: Only;
+  readonly unmatched?: ParseOptions['unmatched'];
   readonly allowMangledIds?: boolean;
   readonly limits?: Partial<ParseLimits>;
   /** Bytes of each piece in which the document arrives. */
@@ -45,23 +51,38 @@ export async function readDocument(
     currency = null,
     skus = null,
     columns = {},
+    format: formatName = 'own',
+    only = {},
+    unmatched = 'review',
     allowMangledIds = false,
     pieceBytes = 65_536,
   } = changes;
-  const options = { source, currency, skus, columns, allowMangledIds, limits: { ...parseLimits, ...changes.limits } };
+  const csvFormat = readCsvFormat({ format: formatName, only });
+  const options = {
+    source,
+    currency,
+    skus,
+    columns,
+    format: csvFormat,
+    unmatched,
+    allowMangledIds,
+    limits: { ...parseLimits, ...changes.limits },
+  };
   const lines: Line[] = [];
   const rejections: Refused[] = [];
+  let skipped = 0;
   try {
     const inspection = await checkDocument(inPieces(bytes, pieceBytes), format, options);
     for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, options, inspection.counted)) {
       for (const item of items) {
         if (item.kind === 'line') lines.push(item.line);
-        else rejections.push(item.rejection);
+        else if (item.kind === 'rejection') rejections.push(item.rejection);
+        else skipped += 1;
       }
     }
-    return { error: null, inspection, lines, rejections };
+    return { error: null, inspection, lines, rejections, skipped };
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
-    return { error, inspection: null, lines, rejections };
+    return { error, inspection: null, lines, rejections, skipped };
   }
 }

@@ -83,7 +83,7 @@ describe('a column that may be the quantity', () => {
     ['Flag', ['1', '1', '1']],
     ['Gift', ['0', '1', '0']],
     ['Points', ['1200', '2', '3']],
-    ['Amount paid', ['20.50', '10.00', '5.99']],
+    ['Order amount', ['20.50', '10.00', '5.99']],
     ['Discount', ['2', '3', '2']],
     ['Country', ['US', 'DE', 'FR']],
     ['Account', ['a', 'b', 'c']],
@@ -142,14 +142,18 @@ const quantityNames = [
 
 it('no export buys another quantity than it says, whatever its columns are called, and in whatever order they stand', async () => {
   const rows = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
+  const wrong: unknown[] = [];
   await fc.assert(
     fc.asyncProperty(rows, fc.constantFrom(...quantityNames), fc.nat(3), async (quantities, name, place) => {
       const at = <Cell>(cells: Cell[], cell: Cell): Cell[] => [...cells.slice(0, place), cell, ...cells.slice(place)];
       const header = at(['order_id', 'variant', 'currency'], name).join(',');
       const lines = quantities.map((quantity, index) => at([`A${index}`, 'v', 'USD'], String(quantity)).join(','));
       const read = await readDocument([header, ...lines, ''].join('\n'), 'csv');
-      if (read.error === null) expect(read.lines.map(({ quantity }) => quantity)).toEqual(quantities);
+      wrong.push(
+        ...(read.error === null ? read.lines.filter(({ quantity }, index) => quantity !== quantities[index]) : []),
+      );
     }),
     { numRuns: 500 },
   );
+  expect(wrong).toEqual([]);
 });

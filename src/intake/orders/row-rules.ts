@@ -1,0 +1,38 @@
+import type { Problem } from './check-line.ts';
+
+/** Which rows of a file are bought, by the text of one of its columns, in any case. */
+export interface RowRule {
+  /** The names that the column may have. */
+  readonly columns: readonly string[];
+  /** Not every file has it. */
+  readonly isOptional: boolean;
+  /** `*`: any text; an empty text: an empty cell. Null: the column says nothing about payment. */
+  readonly buys: readonly string[] | null;
+  /** Such rows are not paid, or not any more: nothing happens. Null: all others. */
+  readonly skips: readonly string[] | null;
+}
+
+export interface PlacedRule {
+  readonly name: string;
+  readonly index: number;
+  readonly rule: RowRule;
+}
+
+const fits = (values: readonly string[], cell: string): boolean =>
+  values.some((value) => (value === '*' ? cell !== '' : value.trim().toLowerCase() === cell));
+
+/** Whether a row is bought by what it says about its payment; a problem: nobody has said what its text means. */
+export function judgeRow(rules: readonly PlacedRule[], cells: readonly string[]): 'bought' | 'skipped' | Problem {
+  let problem: Problem | null = null;
+  for (const { name, index, rule } of rules) {
+    const value = cells[index]?.trim() ?? '';
+    const cell = value.toLowerCase();
+    if (rule.buys === null || fits(rule.buys, cell)) continue;
+    if (rule.skips === null || fits(rule.skips, cell)) return 'skipped';
+    const says =
+      'does not say that the row is to be bought, nor that it is not: nothing was bought for it. If such rows are to be';
+    const next = `bought, add the text to \`only\` of the folder under ${JSON.stringify(name)}`;
+    problem ??= { code: 'payment_unclear', field: name, rule: `${says} ${next}`, value };
+  }
+  return problem ?? 'bought';
+}

@@ -384,7 +384,7 @@ const check = (what: string, name: string, status: 'warn' | 'fail', cause: RegEx
 const machine: SpoiltWorld = {
   name: 'folders, backup and configuration',
   faults: [
-    check('an inbox that is gone', 'folder', 'fail', /inbox or another folder of the intake/, /repair the folder/),
+    check('an inbox that is gone', 'folder:folder', 'fail', /This watched folder/, /repair what the log names/),
     check('a changed configuration with a mistake', 'config', 'warn', /configuration was refused/, /check-config/),
     // A backup is made once a minute.
     {

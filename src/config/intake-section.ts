@@ -13,7 +13,7 @@ import {
   tokenValue,
 } from '../core/settings/schema-values.ts';
 import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
-import { csvColumns } from '../intake/orders/settings.ts';
+import { csvColumns, plainName } from '../intake/orders/settings.ts';
 import { platformSettings, shopLists } from '../storefronts/settings.ts';
 import { readCaFile } from './wholesale-section.ts';
 import { listOf, section, someSources } from './schema-shapes.ts';
@@ -41,9 +41,12 @@ const folderKeys = {
     .describe(
       '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
     ),
-  source: sourceSchema
+  source: z
+    .union([sourceSchema, someSources.unwrap()])
     .optional()
-    .describe('The source of orders in files that name none. Part of the identity of each line. Default: the name.'),
+    .describe(
+      'The source of orders in files that name none, or a list of it and the others that a column `source` may name. Part of the identity of each line. Default: the name.',
+    ),
   currency: currencySchema
     .optional()
     .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
@@ -125,13 +128,25 @@ export function checkPaths(check: SectionCheck, { intake, results }: WorkFolders
 export function checkFolders(check: SectionCheck): void {
   const listed = check.entries(...folders);
   check.distinct(listed, 'name', 'the names of the other folders');
-  const sourceOf = (at: ConfigPath): unknown => check.at(...at, 'source') ?? check.at(...at, 'name');
+  const sourcesOf = (at: ConfigPath): readonly unknown[] =>
+    [check.at(...at, 'source') ?? check.at(...at, 'name')].flat();
   for (const at of listed) {
     checkGroup(check, ...at, 'group');
+    const named = csvColumns.map((name) => ({ name, column: check.at(...at, 'columns', name) }));
+    for (const { name, column } of named) {
+      const first = named.find(
+        (it) => typeof column === 'string' && plainName(String(it.column)) === plainName(column),
+      );
+      if (first !== undefined && first.name !== name)
+        check.report(
+          [...at, 'columns', name],
+          `names the same column as ${first.name}: one of them must be another one`,
+        );
+    }
     const column = [...at, 'columns', 'sku'];
     if (typeof check.at(...column) === 'string' && check.at(...at, 'sku_map') === undefined)
       check.report(column, 'needs `sku_map` in the same folder, which says what each SKU stands for');
-    const other = listed.find((it) => it !== at && sourceOf(it) === sourceOf(at))?.join('.');
+    const other = listed.find((it) => it !== at && sourcesOf(it).some((one) => sourcesOf(at).includes(one)))?.join('.');
     if (other === undefined || check.at(...at, 'source') !== undefined) continue;
     check.report([...at, 'source'], `must be set, because ${other} has the same source: equal order ids are one order`);
   }

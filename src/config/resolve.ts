@@ -27,13 +27,15 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
       progress_folder: absolute(reference.progress_folder ?? dirname(secretFile)),
     },
     intake: {
-      folders: intake.folders.map(({ name, source = name, archive, rejected, sku_map: skuMap, ...folder }) => {
+      folders: intake.folders.map(({ name, source: named = name, archive, rejected, sku_map: skuMap, ...folder }) => {
+        const sources = [named].flat();
         const inbox = within(join(name === 'folder' ? '' : name, 'inbox'), folder.inbox);
         const beside = (part: string): string => join(dirname(inbox), part);
         return {
           ...folder,
           name,
-          source,
+          source: sources[0] ?? name,
+          sources,
           inbox,
           archive: absolute(archive ?? beside('archive')),
           rejected: absolute(rejected ?? beside('rejected')),

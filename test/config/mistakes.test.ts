@@ -50,6 +50,14 @@ log: { level: loud }
     expect(mistakesOf(text.replace('columns:', 'sku_map: skus.yaml, columns:'))).toEqual([]);
   });
 
+  it('include a column of the file that two of ours name', () => {
+    const columns = (lineId: string) =>
+      `name: a, columns: { order_id: Order-ID, line_id: ${lineId}, quantity: null, days: null }`;
+    const rule = 'intake.folders.0.columns.line_id names the same column as order_id';
+    expect(mistakesOf(minimal + inFolders(columns('order id')))[1]).toContain(rule);
+    expect(mistakesOf(minimal + inFolders(columns('Row')))).toEqual([]);
+  });
+
   it('describe each required key that is missing', () => {
     expect(mistakesOf('wholesale: {}')).toEqual([
       'c.yaml has 3 mistakes:',

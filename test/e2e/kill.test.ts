@@ -31,6 +31,7 @@ describe('a worker that is killed again and again', () => {
     const random = randomFrom(seed);
     const windowMs = 2000;
     installation = await Installation.open({
+      folder: { source: 'shop' },
       sandbox: {
         limits: { enabled: true, window_ms: windowMs, orders: 40, requests: 120 },
         latency: { before_ms: [0, 40], after_ms: [0, 60] },

@@ -23,6 +23,7 @@ describe('a file of 50,000 lines', () => {
     // 25 orders a second: the small file takes some seconds.
     const limits = { window_ms: 1000, requests: 75, orders: 25, transit_ms: 50 };
     installation = await Installation.open({
+      folder: { source: 'large' },
       sandbox: { limits: { enabled: true, window_ms: 1000, requests: 75, orders: 25 } },
       limits,
     });

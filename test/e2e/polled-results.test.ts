@@ -44,7 +44,7 @@ async function readerOf(paths: readonly string[]): Promise<() => Promise<readonl
 
 describe('a program that reads a result a thousand times a second', { timeout: 120_000 }, () => {
   it('never sees a part of one, while it is written again and again and the worker is killed', async () => {
-    place = await Installation.open();
+    place = await Installation.open({ folder: { source: 'shop' } });
     let worker = place.start();
     await worker.started();
     const lines = Array.from({ length: rows }, (_, id) => `shop,${id},steam-usd-5,${id === 0 ? 500 : 1},USD`);

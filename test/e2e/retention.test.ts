@@ -72,7 +72,7 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 const header = 'source,order_id,variant,quantity,currency\n';
 
 async function buy(): Promise<void> {
-  place = await Installation.open({ sandbox: { faults: [foreignAnswer] } });
+  place = await Installation.open({ folder: { source: 'shop' }, sandbox: { faults: [foreignAnswer] } });
   const worker = place.start();
   await worker.started();
   place.drop('done.csv', `${header}shop,1,steam-usd-5,2,USD\nshop,2,steam-usd-5,1,USD\n`);

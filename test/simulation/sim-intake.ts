@@ -188,6 +188,7 @@ export class SimIntake {
     const mount = this.#mountFor(process);
     const config: FolderSettings = {
       ...folderSettings,
+      sources: ['folder', 'shop', 'sim', 'test'],
       ready: plan.ready,
       // One long interval for few scans; most changes are noticed by an event.
       scanIntervalMs: 5000,

@@ -16,6 +16,7 @@ export const folderSettings = {
   name: 'folder',
   createsInbox: true,
   source: 'folder',
+  sources: ['folder'],
   currency: null,
   skuMap: null,
   scanIntervalMs: 1000,

@@ -11,3 +11,15 @@ export function mangledAs(text: string): 'number' | 'month' | 'date' | null {
   if (dayOrMonth.test(text)) return 'month';
   return date.test(text) ? 'date' : null;
 }
+
+/** A cell without the mark by which a spreadsheet keeps it a text: `'0027001`, `="0027001"`, or a tab before it. */
+export function withoutTextMark(cell: string): string {
+  if (cell.startsWith('\t')) return cell.slice(1);
+  if (cell.startsWith('="')) return /^="[^"]*"$/.test(cell) ? cell.slice(2, -1) : cell;
+  return /^'[^'=+\-@]/.test(cell) ? cell.slice(1) : cell;
+}
+
+/** The number that a spreadsheet makes of an id such as `0027001` or `27001.0`; null: it leaves the id as it is. */
+export function bareNumber(id: string): string | null {
+  return /^'?0*([1-9]\d*)(?:[.,]0+)?$/.exec(id)?.[1] ?? null;
+}

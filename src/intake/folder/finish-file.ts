@@ -122,7 +122,7 @@ export async function finishFile(
 export async function rejectFile(context: FileContext, file: ClaimedFile, error: DocumentError): Promise<FileOutcome> {
   const { store, clock, config } = context;
   if (error.isUnfinished && (await returnFile(config, file))) {
-    await store.files.forget(file.id);
+    await store.files.giveBack({ id: file.id, nowMs: clock.wallMs() });
     return { kind: 'unfinished', file, code: error.documentCode, message: error.message };
   }
   if ((await store.files.find(file.id)) === null) {

@@ -74,13 +74,13 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     if (opened.nlink > 1n) throw hardLinked(Number(opened.nlink));
     const sizeBytes = Number(opened.size);
     const format = formatToRead(name, sizeBytes, config);
-    const { source, currency, limits, columns, unmatched, allowMangledIds } = config;
     // One version of the SKU map for both readings of the file.
     const skus = (await context.skus?.current()) ?? null;
-    const options = { source, currency, limits, columns, format: context.format, unmatched, allowMangledIds, skus };
+    const options = { ...config, format: context.format, skus };
     const { sha256, counted, delimiter } = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);
-    const isComplete = await acceptLines(context, { fileId: id, delimiter }, checkedLines, options.skus);
+    const file = { fileId: id, delimiter, allowMangledIds: config.allowMangledIds };
+    const isComplete = await acceptLines(context, file, checkedLines, skus);
     if (!isComplete) {
       // An orderly stop is not the fault of the file, so this start does not count.
       await store.files.postpone(id);
@@ -110,7 +110,7 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
 /** Accepts the lines in batches, with a turn of the event loop after each. False when it was interrupted. */
 async function acceptLines(
   context: FileContext,
-  file: Pick<IntakeBatch, 'fileId' | 'delimiter'>,
+  file: Pick<IntakeBatch, 'fileId' | 'delimiter' | 'allowMangledIds'>,
   checkedLines: AsyncIterable<readonly CheckedRow[]>,
   skus: SkuMap | null,
 ): Promise<boolean> {

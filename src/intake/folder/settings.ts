@@ -12,6 +12,7 @@ export interface FolderSettings {
   /** The group that may put files into the inbox and read reports of rejected ones; null: only the user of the worker. */
   readonly gid: number | null;
   readonly source: string;
+  readonly sources: readonly string[];
   /** The balance to charge for orders that name none; null: each must name one. */
   readonly currency: string | null;
   /** The absolute path of the SKU map of CSV files; null: a column `sku` is carried through. */

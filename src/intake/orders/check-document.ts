@@ -77,6 +77,7 @@ async function countCsv(
     rows = countedRows(rows + some.length, options.limits);
     for (const row of some) {
       quantities.see(row);
+      checkSource(row, options.sources);
       const key = orderKeyOf(row, options.source);
       const order = orders.get(key) ?? { rows: 0, lacksLineId: false };
       const lacksLineId = order.lacksLineId || (!options.format.lineIdIsSku && cellOf(row, 'line_id') === undefined);
@@ -92,6 +93,17 @@ async function countCsv(
   const oversized = keysWhere((order) => order.rows > orderLimits.linesPerRequest);
   const severalRows = keysWhere((order) => order.rows > 1 && order.lacksLineId);
   return { rows, counted: { oversized, severalRows, numericIds }, delimiter: last?.header.delimiter ?? null };
+}
+
+/** The exports of shops have a column of this name that says something else: each of its texts would be a shop of its own. */
+function checkSource(row: CsvRow, sources: readonly string[]): void {
+  const source = cellOf(row, 'source');
+  if (source === undefined || sources.length > 1 || sources.includes(source)) return;
+  const [column, value] = [row.header.nameOf(['source']), source.slice(0, 64)].map((text) => JSON.stringify(text));
+  throw new DocumentError('unknown_source', `Line ${row.lineNumber}: the column ${column} has ${value}.`, {
+    line: row.lineNumber,
+    hint: `Set intake.folders[].columns to { source: null } if it is no source of orders. If it is, list it: source: [${sources[0]}, ${value}].`,
+  });
 }
 
 /** A last row without a newline that is not whole, or whose last known cell is empty: that would change what is bought. */

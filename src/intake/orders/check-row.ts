@@ -3,7 +3,7 @@ import { quoted } from '../../core/message-text.ts';
 import { isWithoutFormula } from '../../core/result/csv-result.ts';
 import { productOfSku } from '../../core/order/sku.ts';
 import { normalSku, type SkuMap } from '../../core/order/sku-map.ts';
-import { mangledAs } from '../../core/order/spreadsheet.ts';
+import { mangledAs, withoutTextMark } from '../../core/order/spreadsheet.ts';
 import {
   addProblems,
   type Checked,
@@ -101,6 +101,11 @@ export class RowChecker {
     const head = this.#headOf(row);
     const problems: Problem[] = head.ok ? mangled : [...mangled, ...head.problems];
     if (judged !== 'bought') problems.unshift(judged);
+    const source = cellOf(row, 'source');
+    if (source !== undefined && !this.#options.sources.includes(source)) {
+      const rule = 'is none of intake.folders[].source';
+      problems.push({ code: 'unknown_source', field: header.nameOf(['source']), rule, value: shownValue(source) });
+    }
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
     const line = lineOf(row, { lineId, isOneOfSeveral }, this.#options.skus, problems);
@@ -173,13 +178,14 @@ export class RowChecker {
   }
 
   #identityOf(row: CsvRow, lineId: string | undefined): LineIdentity {
-    const { source: defaultSource, skus } = this.#options;
+    const { source: defaultSource, sources, skus } = this.#options;
+    const source = cellOf(row, 'source');
     const sku = skus?.get(cellOf(row, 'sku') ?? '');
     const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
     const mangled = this.#mangledIds(row).map(({ field }) => field);
     const idOf = (column: IdColumn) => (mangled.includes(row.header.nameOf([column])) ? '' : cellOf(row, column));
     const read = {
-      source: cellOf(row, 'source'),
+      source: source === undefined || sources.includes(source) ? source : '',
       orderId: isTotals(row) ? '' : idOf('order_id'),
       lineId: mangled.includes(row.header.nameOf(['line_id'])) ? '' : lineId,
       product: cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid'),
@@ -197,7 +203,7 @@ function isTotals(row: CsvRow): boolean {
 /** The text of a cell; undefined when the cell is empty or there is no such column. */
 export function cellOf(row: CsvRow, column: CsvColumn): string | undefined {
   const index = row.header.known.get(column);
-  const cell = index === undefined ? undefined : row.cells[index];
+  const cell = index === undefined ? '' : withoutTextMark(row.cells[index] ?? '');
   return cell === '' ? undefined : cell;
 }
 

@@ -4,7 +4,7 @@ import { mayMean } from './column-words.ts';
 import { DocumentError, type DocumentMistake } from './document-error.ts';
 import type { FieldNames } from './check-line.ts';
 import type { PlacedRule } from './row-rules.ts';
-import { type CsvColumn, csvColumns, type ParseOptions } from './settings.ts';
+import { type CsvColumn, csvColumns, type ParseOptions, plainName } from './settings.ts';
 
 export interface CsvHeader {
   readonly width: number;
@@ -70,7 +70,7 @@ function mistakenHeader(mistakes: readonly HeaderMistake[], names: readonly stri
 /** How many of these names are known: by it the separator of a file is found. */
 export function countKnownNames(names: readonly string[], rules: ColumnRules): number {
   const known = knownNames(rules, names);
-  return names.filter((name) => known.has(plain(name))).length;
+  return names.filter((name) => known.has(plainName(name))).length;
 }
 
 const columnLimit = 500;
@@ -78,7 +78,6 @@ export const headerExample = 'The first line names the columns, for example: ord
 const restOfFile = '. If this is the rest of a file: send all, under a name that ends in .tmp until it is complete.';
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
-const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
 const nameIn = (rules: ColumnRules, column: CsvColumn): string => namesOf(rules, column)?.[0] ?? column;
 
 /** The names that a column may have, the best one first; null: the file does not have it. */
@@ -90,7 +89,7 @@ function namesOf({ columns, format }: ColumnRules, column: CsvColumn): readonly 
 
 /** The place of the first of these columns that a file has. */
 export function placeOf(names: readonly string[], wanted: readonly string[]): number | null {
-  const found = wanted.map((one) => names.findIndex((name) => name !== '' && plain(name) === plain(one)));
+  const found = wanted.map((one) => names.findIndex((name) => name !== '' && plainName(name) === plainName(one)));
   return found.find((index) => index >= 0) ?? null;
 }
 
@@ -121,7 +120,7 @@ function knownNames(rules: ColumnRules, names: readonly string[]): ReadonlyMap<s
       const wanted = namesOf(rules, column);
       if (wanted === null || (column === 'sku' && skus === null)) return [];
       const [best = column] = wanted;
-      return [[plain(names[placeOf(names, wanted) ?? -1] ?? best), column]];
+      return [[plainName(names[placeOf(names, wanted) ?? -1] ?? best), column]];
     }),
   );
 }
@@ -168,7 +167,7 @@ class FoundColumns {
     this.#rules = rules;
     const columns = knownNames(rules, names);
     this.#placeRules();
-    for (const [index, name] of names.entries()) this.#place(index, columns.get(plain(name)));
+    for (const [index, name] of names.entries()) this.#place(index, columns.get(plainName(name)));
     for (const [index, name] of names.entries())
       if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name)) this.#checkOther(name, index, columns);
     // Then it is no header, and its cells say nothing about one.
@@ -209,7 +208,7 @@ class FoundColumns {
 
   /** A mistyped column would otherwise be carried through as an unknown one, and its cells would have no effect. */
   #checkOther(name: string, index: number, columns: ReadonlyMap<string, CsvColumn>): void {
-    if (columns.has(plain(name))) return;
+    if (columns.has(plainName(name))) return;
     if (this.#names.indexOf(name) !== index) {
       this.#add('duplicate_column', `The header names ${shown(name)} twice.`);
       return;
@@ -219,7 +218,7 @@ class FoundColumns {
       return;
     }
     const { columns: mapping, format } = this.#rules;
-    const replaced = csvColumns.find((column) => plain(column) === plain(name));
+    const replaced = csvColumns.find((column) => plainName(column) === plainName(name));
     if (replaced !== undefined && (mapping[replaced] !== undefined || format.columns[replaced] !== undefined)) {
       const named = mapping[replaced];
       // It has something else under our name.
@@ -247,7 +246,7 @@ class FoundColumns {
   }
 
   #meant(name: string, columns: ReadonlyMap<string, CsvColumn>): CsvColumn | undefined {
-    const simple = plain(name);
+    const simple = plainName(name);
     const absent = new Map([...columns].filter(([, column]) => !this.known.has(column)));
     const abbreviated = Object.hasOwn(abbreviations, simple) ? abbreviations[simple] : undefined;
     if (abbreviated !== undefined && [...absent.values()].includes(abbreviated)) return abbreviated;

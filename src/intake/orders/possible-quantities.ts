@@ -9,8 +9,6 @@ interface Column {
   readonly index: number;
   filled: number;
   areAllOne: boolean;
-  /** Its cells count the rows. */
-  isCount: boolean;
 }
 
 /** `2`, `2.0`, `2x`. */
@@ -31,7 +29,7 @@ export class PossibleQuantities {
     this.#rows += 1;
     this.#columns ??= header.extra
       .filter(({ name }) => !mayMean('other_numbers', name))
-      .map(({ name, index }) => ({ name, index, filled: 0, areAllOne: true, isCount: true }));
+      .map(({ name, index }) => ({ name, index, filled: 0, areAllOne: true }));
     if (this.#columns.length > 0) this.#columns = this.#columns.filter((column) => this.#mayBe(column, cells));
   }
 
@@ -41,13 +39,12 @@ export class PossibleQuantities {
     const number = Number(smallNumber.exec(cell)?.[1] ?? 0);
     column.filled += 1;
     column.areAllOne &&= number === 1;
-    column.isCount &&= number === this.#rows;
     return number > 0;
   }
 
   /** @throws DocumentError when a column may be the quantity: by default, each row would be for one */
   check(): void {
-    const found = this.#columns?.find((it) => it.filled * 2 > this.#rows && !it.areAllOne && !it.isCount);
+    const found = this.#columns?.find((it) => it.filled * 2 > this.#rows && !it.areAllOne);
     if (found === undefined) return;
     const { code, message, hint } = unclearColumn('quantity', found.name);
     throw new DocumentError(code, message, { line: 1, hint });

@@ -18,6 +18,9 @@ export const csvColumns = [
 ] as const;
 export type CsvColumn = (typeof csvColumns)[number];
 
+/** The form in which names of columns are compared. */
+export const plainName = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
+
 /** The shop's names for these columns; a file must have each. `null`: its files do not have the column. */
 export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
 
@@ -55,6 +58,8 @@ export type OrderFormat = 'json' | 'ndjson' | 'csv';
 export interface ParseOptions {
   /** The source of orders that name none. */
   readonly source: string;
+  /** The sources that the column `source` may name; the first is that of orders that name none. */
+  readonly sources: readonly string[];
   /** The balance to charge for orders that name none; null: each must name one. */
   readonly currency: string | null;
   readonly limits: ParseLimits;

@@ -1,4 +1,5 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
+import { bareNumber } from '../../core/order/spreadsheet.ts';
 import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { recordCsvRows } from '../results/csv-files.ts';
 import { repeatResult } from '../results/due-results.ts';
@@ -15,6 +16,8 @@ export interface IntakeBatch {
   readonly fileId: string | null;
   /** The separator of a CSV file: its rows are written back. Absent or null: there is no such file. */
   readonly delimiter?: string | null;
+  /** Ids that differ only as a spreadsheet changes them are ids of different orders. */
+  readonly allowMangledIds?: boolean;
   readonly lines: readonly (AcceptableLine & { readonly lineNumber: number | null })[];
   readonly rejections: readonly NewRejection[];
 }
@@ -50,6 +53,26 @@ const findLine = statementOf<[number, string], KnownLine>(
   `SELECT l.id, ${purchaseColumnsOf('l')}, l.fingerprint, l.file_id, e.reference
    FROM lines l JOIN entries e ON e.line_id = l.id
    WHERE l.request_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
+);
+interface Ids {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+}
+
+type Like = Pick<Ids, 'orderId' | 'lineId'> & { readonly reference: string };
+const selectLike = `SELECT r.order_id AS orderId, l.line_id AS lineId, e.reference
+   FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id`;
+const findLikeOrder = statementOf<Ids & { requestId: number; bare: string }, Like>(
+  `${selectLike} WHERE r.id IN (
+     SELECT id FROM requests WHERE source = :source AND order_id IN (:bare, :bare || '.0')
+     UNION ALL SELECT id FROM requests WHERE source = :source AND order_id GLOB '[0'']*'
+       AND ltrim(order_id, '''0') IN (:bare, :bare || '.0'))
+   AND r.id <> :requestId AND NOT EXISTS (SELECT 1 FROM lines o WHERE o.request_id = :requestId) ORDER BY e.id LIMIT 1`,
+);
+const findLikeLine = statementOf<Ids & { requestId: number; bare: string }, Like>(
+  `${selectLike} WHERE r.id = :requestId AND l.line_id <> :lineId
+     AND ltrim(l.line_id, '''0') IN (:bare, :bare || '.0') ORDER BY e.id LIMIT 1`,
 );
 const countFile = statementOf<Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string }, never>(
   `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
@@ -90,6 +113,8 @@ function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: Int
   const request = requestOf(outbox, line, batch.nowMs, line.metadata);
   const known = request.isNew ? undefined : findLine(outbox.database).get(request.requestId, lineId);
   if (known === undefined) {
+    const like = batch.allowMangledIds === true ? null : compareIds(outbox, line, request, batch);
+    if (like !== null) return { accepted: like, request, row, line: request.requestId, isRepeat: false };
     const { reference, line: inserted } = insertLine(outbox, line, request, batch);
     const accepted = { status: 'accepted', source, orderId, lineId, reference, differences: [] } as const;
     return { accepted, request, row, line: inserted, isRepeat: false };
@@ -98,6 +123,31 @@ function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: Int
   // A file that is read again after a crash meets its own lines, which count already.
   const isOfThisFile = batch.fileId !== null && known.file_id === batch.fileId;
   return { accepted, request, row, line: known.id, isRepeat: accepted.status === 'known' && !isOfThisFile };
+}
+
+/** A conflict with a known line whose id, or that of its order, a spreadsheet may have changed into this one; null: there is none. */
+function compareIds(
+  outbox: Outbox,
+  line: IntakeBatch['lines'][number],
+  { requestId, isNew }: Request,
+  batch: IntakeBatch,
+): AcceptedLine | null {
+  const { source, orderId, lineId, lineNumber } = line;
+  const ids = { source, orderId, lineId };
+  for (const field of ['order_id', 'line_id'] as const) {
+    const id = field === 'order_id' ? orderId : lineId;
+    const bare = bareNumber(id);
+    if (bare === null || (field === 'line_id' && isNew)) continue;
+    const find = field === 'order_id' ? findLikeOrder : findLikeLine;
+    const like = find(outbox.database).get({ ...ids, requestId, bare });
+    if (like === undefined) continue;
+    const was = field === 'order_id' ? like.orderId : like.lineId;
+    const rule = `is the known ${field} ${was} as a spreadsheet may change it, so nothing was bought for this one. If they are two, set intake.folders[].allow_mangled_ids`;
+    const rejection = { ...ids, lineNumber, product: productOf(line), code: 'id_mangled', field, rule, value: id };
+    reject(outbox, rejection, batch);
+    return { ...ids, reference: like.reference, status: 'conflict', differences: [{ field, was, is: id }] };
+  }
+  return null;
 }
 
 function compareLine(

@@ -51,9 +51,10 @@ const archive = statementOf<FileId, never>(
   "UPDATE files SET state = 'archived' WHERE id = :id AND state IN ('ingested', 'archived')",
 );
 
-const forget = statementOf<[string], never>(
-  `DELETE FROM files WHERE id = ? AND state = 'ingesting'
-     AND accepted_count + known_count + conflict_count + rejected_count = 0`,
+const giveBack = statementOf<{ id: string; nowMs: number }, never>(
+  `UPDATE files SET state = 'rejected', error_code = 'unfinished', error_message = 'It was not complete, and is in the inbox again.',
+     finished_at_ms = :nowMs, acknowledged_at_ms = :nowMs
+   WHERE id = :id AND state = 'ingesting' AND accepted_count + known_count + conflict_count + rejected_count = 0`,
 );
 
 /** The order files that were taken in: the state of each, and the rejections of its lines. */
@@ -81,8 +82,8 @@ export class OrderFiles extends OutboxSteps {
   /** Another file has taken its place, with all of its rows: nothing is written back for this one. */
   readonly replaced = this.step(({ database }, id: string) => forgetCsvFile(database, id));
 
-  /** The file is in the inbox again, where it has no id. A row to which lines belong stays. */
-  readonly forget = this.write(forget);
+  /** The file is in the inbox again, where it will have another id. A row to which lines belong stays as it is. */
+  readonly giveBack = this.write(giveBack);
 
   async rejections(id: string): Promise<readonly Rejection[]> {
     return selectRejections(this.database).all(id);

@@ -69,7 +69,7 @@ const cases: readonly (readonly [what: string, text: string, bought: string[], r
   [
     'quotes that are written twice, and the mark of a text',
     rows(noteLast, '"=""1""",v,USD,"5"" disc"', '2,v,USD,n'),
-    ['="1"', '2'],
+    ['1', '2'],
     [],
   ],
   [

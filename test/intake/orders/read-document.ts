@@ -23,6 +23,7 @@ export interface Reading {
 
 export interface ReadingChanges {
   readonly source?: string;
+  readonly sources?: readonly string[];
   readonly currency?: string;
   readonly skus?: SkuMap;
   readonly columns?: ParseOptions['columns'];
@@ -48,6 +49,7 @@ export async function readDocument(
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const {
     source = 'folder',
+    sources = [source],
     currency = null,
     skus = null,
     columns = {},
@@ -60,6 +62,7 @@ export async function readDocument(
   const csvFormat = readCsvFormat({ format: formatName, only });
   const options = {
     source,
+    sources,
     currency,
     skus,
     columns,

@@ -103,7 +103,9 @@ describe('a CSV row with a mistake is rejected alone, and its rejection names li
   });
 
   it('a source that contains a path is rejected, and the rejection has no source', async () => {
-    const { rejections } = await readDocument(`${csvHeader},source\n${goodRow},../../etc\n`, 'csv');
+    const { rejections } = await readDocument(`${csvHeader},source\n${goodRow},../../etc\n`, 'csv', {
+      sources: ['folder', 'shop2'],
+    });
     expect(rejections).toEqual(only({ field: 'source', source: null, value: '../../etc' }));
   });
 
@@ -338,6 +340,7 @@ describe('an unusual but unambiguous document is accepted', () => {
     const { lines } = await readDocument(
       `${csvHeader},source,not_after\n${goodRow},shop2,2026-12-01T00:00:00Z\n${goodRow},,\n`,
       'csv',
+      { sources: ['folder', 'shop2'] },
     );
     expect(lines.map((found) => [found.source, found.notAfterMs])).toEqual([
       ['shop2', Date.UTC(2026, 11, 1)],

@@ -48,8 +48,6 @@ const rareOnes = [
   /own AS \(SELECT/,
   // The newest lines only.
   /FROM \(SELECT \* FROM lines ORDER BY id DESC LIMIT 20000\)/,
-  // Where a file looks unfinished: nothing refers to its row, and SQLite looks for that in every line.
-  /^DELETE FROM files WHERE id = \+\?/,
   // An index with a row for each entry that has units.
   /FROM entries WHERE units IS NOT NULL GROUP BY sealed_by/,
 ];

@@ -59,3 +59,6 @@ UPDATE storefront_orders SET kept_order = NULL;
 
 -- The name of the watched folder that it came from. Before folders had names there was one.
 ALTER TABLE files ADD COLUMN folder TEXT NOT NULL DEFAULT 'folder' CHECK (length(folder) BETWEEN 1 AND 32);
+
+-- By it an order finds one whose id is the same number, with zeros before it or as a text of a spreadsheet. Most shops have no such ids.
+CREATE INDEX requests_with_zeros ON requests (source, ltrim(order_id, '''0')) WHERE order_id GLOB '[0'']*';

@@ -331,9 +331,9 @@ const writers: readonly Row[] = [
   partly('nothing yet', ''),
   partly('a header so far', 'order_id,sku,quantity\n'),
   partly('a part of the header so far', 'order_id,sk'),
-  partly('half of a row so far', whole.slice(0, -4)),
+  partly('a part of a row so far', whole.slice(0, -4)),
   partly('an open quote so far', 'order_id,sku,quantity\n1,"STEAM'),
-  partly('half of JSON so far', json.slice(0, 60), 'orders.json', json),
+  partly('a part of JSON so far', json.slice(0, 60), 'orders.json', json),
   ...[
     'orders.csv.uploading',
     'orders.inprogress',

@@ -45,7 +45,7 @@ const folderKeys = {
     .union([sourceSchema, someSources.unwrap()])
     .optional()
     .describe(
-      'The source of orders in files that name none, or a list of it and the others that a column `source` may name. Part of the identity of each line. Default: the name.',
+      'The source of orders in files that name none, or a list of all that they may name. Part of the identity of each line. Default: the name.',
     ),
   currency: currencySchema
     .optional()
@@ -67,7 +67,7 @@ const folderKeys = {
     .max(1000)
     .default('own')
     .describe(
-      'Whose exports CSV files are: `shopify_orders`, `woocommerce_orders`, `amazon_orders`, `etsy_orders`, a file in the form of `config/formats`, or `own`.',
+      'Whose exports CSV files are: a file of `config/formats`, such as `shopify_orders`, or one in that form; `own`: of none.',
     )
     .meta(live),
   only: z
@@ -80,9 +80,7 @@ const folderKeys = {
   unmatched: z
     .enum(['review', 'ignore'])
     .default('review')
-    .describe(
-      'What happens to rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.',
-    )
+    .describe('Rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.')
     .meta(live),
   allow_mangled_ids: z
     .boolean()

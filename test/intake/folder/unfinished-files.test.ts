@@ -136,8 +136,9 @@ describe('a file whose uploader pauses in the middle', () => {
       expect(await bench.intake.scanOnce()).toMatchObject({ unfinished: 1 });
       expect([bench.names('inbox'), bench.names('work')]).toEqual([[name], []]);
       await bench.restart();
-      await bench.store.intake.files.begin({ id: claimed, name, folder: bench.config.name, sizeBytes: 1, nowMs: 1000 });
-      linkSync(path(name), work);
+      const other = '01HZZZZZZZZZZZZZZZZZZZZZZY';
+      await bench.store.intake.files.begin({ id: other, name, folder: bench.config.name, sizeBytes: 1, nowMs: 1000 });
+      linkSync(path(name), work.replace(claimed, other));
       expect(await bench.intake.scanOnce()).toMatchObject({ unfinished: 1, rejected: 0 });
       expect([bench.names('inbox'), bench.names('work')]).toEqual([[name], []]);
       appendFileSync(path(name), ',USD,n\n');

@@ -74,7 +74,7 @@ const names = {
   note: ['Note', 'Notiz', 'Remarque', 'Comment', 'Gift message'],
 } as const;
 type Column = keyof typeof names;
-const columns = Object.keys(names) as Column[];
+const columns: readonly Column[] = ['order_id', 'sku', 'quantity', 'price', 'customer', 'note'];
 
 const around = fc.constantFrom('', ' ', '_', '-');
 /** Names that say nothing: only the cells tell. */
@@ -103,12 +103,15 @@ const row = fc.record({
 });
 const exported = fc.record({
   rows: fc.array(row, { minLength: 1, maxLength: 6 }),
-  headers: fc.record(
-    Object.fromEntries(columns.map((column) => [column, headerOf(column)])) as {
-      [column in Column]: fc.Arbitrary<string>;
-    },
-  ),
-  order: fc.shuffledSubarray(columns, { minLength: columns.length }),
+  headers: fc.record({
+    order_id: headerOf('order_id'),
+    sku: headerOf('sku'),
+    quantity: headerOf('quantity'),
+    price: headerOf('price'),
+    customer: headerOf('customer'),
+    note: headerOf('note'),
+  }),
+  order: fc.shuffledSubarray([...columns], { minLength: columns.length }),
   /** Whether the export has it at all. */
   hasNote: fc.boolean(),
   delimiter: fc.constantFrom(',', ';', '\t'),

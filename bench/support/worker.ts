@@ -30,6 +30,7 @@ export class WorkerFolder {
       instance: 'bench',
       data_dir: options.folder,
       init: 'if-missing',
+      intake: { folders: [{ name: 'folder', source: ['folder', 'big', 'second', 'small', 'tiny'] }] },
       wholesale: {
         environment: 'sandbox',
         base_url: options.url,

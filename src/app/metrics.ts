@@ -53,10 +53,10 @@ export function watchParts(
 
 const sinkNames = (config: Config): readonly string[] => resultSinks(config).map(({ name }) => name);
 
-/** The sources that the configuration names. Files may name any other. */
+/** The sources that the configuration names. JSON files may name any other. */
 function configuredSources({ intake: { folders, webhook, shops } }: Config): readonly string[] {
   const { source, tokens, standardWebhooks } = webhook ?? { source: null, tokens: [], standardWebhooks: [] };
-  const bound = [...folders, ...standardWebhooks, ...shops].map((caller) => caller.source);
-  const named = [source, ...bound, ...tokens.flatMap(({ sources }) => sources)];
+  const bound = [...standardWebhooks, ...shops].map((caller) => caller.source);
+  const named = [source, ...bound, ...[...folders, ...tokens].flatMap(({ sources }) => sources)];
   return [...new Set(named.filter((name) => name !== null))];
 }

@@ -14,6 +14,8 @@ export function mangledAs(text: string): 'number' | 'month' | 'date' | null {
 
 /** A cell without the mark by which a spreadsheet keeps it a text: `'0027001`, `="0027001"`, or a tab before it. */
 export function withoutTextMark(cell: string): string {
+  // Most cells have none.
+  if (!/^[\t'=]/.test(cell)) return cell;
   if (cell.startsWith('\t')) return cell.slice(1);
   if (cell.startsWith('="')) return /^="[^"]*"$/.test(cell) ? cell.slice(2, -1) : cell;
   return /^'[^'=+\-@]/.test(cell) ? cell.slice(1) : cell;

@@ -1,6 +1,7 @@
 import type { CheckedRow } from './check-row.ts';
 import { type CheckedLine, rejectionOf, shownValue, unidentified } from './check-line.ts';
 import { cellOf } from './check-row.ts';
+import type { CsvHeader } from './csv-columns.ts';
 import { type CsvRow, hasLineBreak } from './csv-rows.ts';
 
 const idOf = (row: CsvRow): string => cellOf(row, 'order_id') ?? '';
@@ -34,14 +35,17 @@ export class BrokenRows {
     this.#brokenLine = null;
     this.#id = id;
     // A spreadsheet writes ="1" for a text. Of a SKU, the map says whether it is right.
-    const hasQuote = [...header.known].some(
-      ([column, at]) => column !== 'sku' && cells[at]?.replace(/^="(.*)"$/, '').includes('"'),
+    const hasQuote = cells.some(
+      (cell, at) =>
+        cell.includes('"') && !/^="[^"]*"$/.test(cell) && at !== header.known.get('sku') && isKnown(header, at),
     );
     if (hasQuote) return rejected('misplaced_quote', 'has a quote within a cell: put the whole cell in quotes');
     if (!hasSwallowedRow(row)) return checked;
     return rejected('suspicious_quote', 'has a cell that seems to contain the next rows: look for a stray quote');
   }
 }
+
+const isKnown = ({ known }: CsvHeader, at: number): boolean => [...known.values()].includes(at);
 
 /** Between two stray quotes is one cell. It begins with the end of a row, and ends with the begin of another, with its id. */
 function hasSwallowedRow(row: CsvRow): boolean {

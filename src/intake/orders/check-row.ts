@@ -126,12 +126,12 @@ export class RowChecker {
   /** The row, with what only the first row of its order has. */
   #filled(row: CsvRow, key: string): CsvRow {
     const { header, cells } = row;
-    const before = this.#before?.key === key ? this.#before.cells : null;
-    const inherited = new Set([...header.inherited, ...header.rules.map(({ index }) => index)]);
-    const filled =
-      before === null || inherited.size === 0
-        ? cells
-        : cells.map((cell, index) => (cell.trim() === '' && inherited.has(index) ? (before[index] ?? '') : cell));
+    const inherited = [...header.inherited, ...header.rules.map(({ index }) => index)];
+    if (inherited.length === 0) return row;
+    const before = this.#before?.key === key ? this.#before.cells : [];
+    const filled = cells.map((cell, index) =>
+      cell.trim() === '' && inherited.includes(index) ? (before[index] ?? '') : cell,
+    );
     this.#before = { key, cells: filled };
     return { ...row, cells: filled };
   }

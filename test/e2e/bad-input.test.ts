@@ -293,7 +293,9 @@ let reports: readonly Report[] = [];
 async function settled(enough: (files: readonly string[]) => boolean): Promise<readonly string[]> {
   const until = performance.now() + 60_000;
   for (;;) {
-    const rows = installation.query<{ name: string }>("SELECT name FROM files WHERE state IN ('archived', 'rejected')");
+    const rows = installation.query<{ name: string }>(
+      "SELECT name FROM files WHERE state IN ('archived', 'rejected') AND error_code IS NOT 'unfinished'",
+    );
     const names = rows.map(({ name }) => name);
     if (enough(names) || performance.now() > until) return names;
     await delay(50);

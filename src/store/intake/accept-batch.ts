@@ -3,7 +3,7 @@ import { bareNumber } from '../../core/order/spreadsheet.ts';
 import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { recordCsvRows } from '../results/csv-files.ts';
 import { repeatResult } from '../results/due-results.ts';
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumnsOf } from '../sqlite/rows.ts';
 import { insertLine } from './new-lines.ts';
@@ -61,18 +61,17 @@ interface Ids {
 }
 
 type Like = Pick<Ids, 'orderId' | 'lineId'> & { readonly reference: string };
-const selectLike = `SELECT r.order_id AS orderId, l.line_id AS lineId, e.reference
-   FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id`;
-const findLikeOrder = statementOf<Ids & { requestId: number; bare: string }, Like>(
-  `${selectLike} WHERE r.id IN (
-     SELECT id FROM requests WHERE source = :source AND order_id IN (:bare, :bare || '.0')
-     UNION ALL SELECT id FROM requests WHERE source = :source AND order_id GLOB '[0'']*'
-       AND ltrim(order_id, '''0') IN (:bare, :bare || '.0'))
-   AND r.id <> :requestId AND NOT EXISTS (SELECT 1 FROM lines o WHERE o.request_id = :requestId) ORDER BY e.id LIMIT 1`,
+// By position: it runs for each new order whose id is a number.
+const findLikeOrder = columnOf<[string, string, string, number, string, string, string, number], number>(
+  `SELECT id FROM requests WHERE source = ? AND order_id IN (?, ?) AND id <> ?
+   UNION ALL SELECT id FROM requests INDEXED BY requests_with_zeros
+     WHERE source = ? AND order_id GLOB '[0'']*' AND ltrim(order_id, '''0') IN (?, ?) AND id <> ?`,
 );
-const findLikeLine = statementOf<Ids & { requestId: number; bare: string }, Like>(
-  `${selectLike} WHERE r.id = :requestId AND l.line_id <> :lineId
-     AND ltrim(l.line_id, '''0') IN (:bare, :bare || '.0') ORDER BY e.id LIMIT 1`,
+const hasLines = columnOf<[number], number>('SELECT 1 FROM lines WHERE request_id = ? LIMIT 1');
+const selectLike = statementOf<[number, string, string, string], Like>(
+  `SELECT r.order_id AS orderId, l.line_id AS lineId, e.reference
+   FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
+   WHERE r.id = ? AND (? = '' OR ltrim(l.line_id, '''0') IN (?, ?)) ORDER BY e.id LIMIT 1`,
 );
 const countFile = statementOf<Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string }, never>(
   `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
@@ -129,25 +128,37 @@ function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: Int
 function compareIds(
   outbox: Outbox,
   line: IntakeBatch['lines'][number],
-  { requestId, isNew }: Request,
+  request: Request,
   batch: IntakeBatch,
 ): AcceptedLine | null {
   const { source, orderId, lineId, lineNumber } = line;
   const ids = { source, orderId, lineId };
-  for (const field of ['order_id', 'line_id'] as const) {
-    const id = field === 'order_id' ? orderId : lineId;
-    const bare = bareNumber(id);
-    if (bare === null || (field === 'line_id' && isNew)) continue;
-    const find = field === 'order_id' ? findLikeOrder : findLikeLine;
-    const like = find(outbox.database).get({ ...ids, requestId, bare });
-    if (like === undefined) continue;
-    const was = field === 'order_id' ? like.orderId : like.lineId;
-    const rule = `is the known ${field} ${was} as a spreadsheet may change it, so nothing was bought for this one. If they are two, set intake.folders[].allow_mangled_ids`;
-    const rejection = { ...ids, lineNumber, product: productOf(line), code: 'id_mangled', field, rule, value: id };
-    reject(outbox, rejection, batch);
-    return { ...ids, reference: like.reference, status: 'conflict', differences: [{ field, was, is: id }] };
+  const like = likeOrder(outbox.database, line, request) ?? likeLine(outbox.database, line, request);
+  if (like === null) return null;
+  const [field, was, is] =
+    like.orderId === orderId ? ['line_id', like.lineId, lineId] : ['order_id', like.orderId, orderId];
+  const rule = `is the known ${field} ${was} as a spreadsheet may change it, so nothing was bought for this one. If they are two, set intake.folders[].allow_mangled_ids`;
+  const rejection = { ...ids, lineNumber, product: productOf(line), code: 'id_mangled', field, rule, value: is };
+  reject(outbox, rejection, batch);
+  return { ...ids, reference: like.reference, status: 'conflict', differences: [{ field, was, is }] };
+}
+
+function likeOrder(database: Sqlite, { source, orderId }: Ids, { requestId, isNew }: Request): Like | null {
+  const bare = bareNumber(orderId);
+  // One that was only flagged has no lines.
+  if (bare === null || (!isNew && hasLines(database).get(requestId) !== undefined)) return null;
+  const decimal = `${bare}.0`;
+  const found = findLikeOrder(database).all(source, bare, decimal, requestId, source, bare, decimal, requestId);
+  for (const id of found) {
+    const like = selectLike(database).get(id, '', '', '');
+    if (like !== undefined) return like;
   }
   return null;
+}
+
+function likeLine(database: Sqlite, { lineId }: Ids, { requestId, isNew }: Request): Like | null {
+  const bare = isNew ? null : bareNumber(lineId);
+  return bare === null ? null : (selectLike(database).get(requestId, bare, bare, `${bare}.0`) ?? null);
 }
 
 function compareLine(

@@ -9,6 +9,7 @@ RUN node -e "const p = require('./package.json'); p.devDependencies = { rolldown
   && npm install --ignore-scripts --no-audit --no-fund
 COPY scripts ./scripts
 COPY src ./src
+COPY sandbox ./sandbox
 RUN node scripts/build.ts
 # better-sqlite3 brings its binaries along; its sources and those for other systems are left behind.
 RUN cd node_modules/better-sqlite3 \

@@ -14,7 +14,7 @@ const long = [
   'test/**/*{of,by}-worker.test.ts',
   'test/storefronts/read-back/{source,unread,worker}.test.ts',
   'test/storefronts/real-shop/*.test.ts',
-  'test/sandbox/crash.test.ts',
+  'sandbox/test/crash.test.ts',
   'test/cli/sandbox*.test.ts',
   'test/docs/restore.test.ts',
   // Many runs.
@@ -22,7 +22,7 @@ const long = [
   'test/**/*.property.test.ts',
   'test/**/fuzz.test.ts',
   'test/**/random-runs.test.ts',
-  'test/sandbox/{junk,properties,request-log-limits}.test.ts',
+  'sandbox/test/{junk,properties,request-log-limits}.test.ts',
   'test/simulation/many-seeds.test.ts',
   'test/simulation/unproven-day.test.ts',
   // Real windows of time, and large files.
@@ -50,7 +50,7 @@ export default defineConfig({
     // Twice the cores of a small machine: most of the time is waiting.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts'], exclude: [...long, ...simulation] } },
+      { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts', 'sandbox/test/*.test.ts'], exclude: [...long, ...simulation] } },
       // It replaces the SQLite driver for its whole process.
       { extends: true, test: { name: 'simulation', include: simulation, exclude: long, isolate: true } },
       { extends: true, test: { name: 'long', include: long, isolate: true } },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
 import * as z from 'zod';
-import { createSandbox } from '../src/sandbox/create-sandbox.ts';
+import { createSandbox } from '../sandbox/create-sandbox.ts';
 
 /**
  * The orders per second of a sandbox without limits, over real sockets, with durable commits.

@@ -22,20 +22,24 @@ const entries = {
   main: join(src, 'main.ts'),
   'upkeep-process': join(src, 'app/upkeep-process.ts'),
   'sku-process': join(src, 'storefronts/sku-process.ts'),
-  sandbox: join(src, 'sandbox/create-sandbox.ts'),
+  sandbox: join(root, 'sandbox/create-sandbox.ts'),
   wholesale: join(src, 'wholesale/client.ts'),
 };
 
-/** Replaces the place of a module by the one that it has in `src/`. */
+/** The folders of our own code. Below `dist/`, `sandbox/` stands beside the modules of `src/`. */
+const own = [src, join(root, 'sandbox')];
+const placeOf = (id: string): string => relative(id.startsWith(`${src}/`) ? src : root, id);
+
+/** Replaces the place of a module by the one that it has among the sources. */
 const placesOfModules: Plugin = {
   name: 'places-of-modules',
   transform(code, id) {
-    if (!id.startsWith(`${src}/`) || !code.includes('import.meta.')) return null;
+    if (!own.some((folder) => id.startsWith(`${folder}/`)) || !code.includes('import.meta.')) return null;
     if (/new URL\(\s*'[^']+\.ts'/.test(code)) {
       // The file is not in `dist/` under its name.
       throw new Error(`${relative(root, id)} starts another module by its address: add that to \`entries\``);
     }
-    const place = relative(src, id);
+    const place = placeOf(id);
     return code
       .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${dirname(place)}`)})`)
       .replaceAll('import.meta.url', `new URL(${JSON.stringify(`./${place}`)}, import.meta.url).href`);
@@ -84,8 +88,8 @@ export const { ${names.join(', ')} } = http;`;
 const packagesSmall: Plugin = {
   name: 'packages-small',
   renderChunk(code, { fileName, moduleIds }) {
-    const own = moduleIds.filter((id) => id.startsWith(src));
-    return own.length * 10 > moduleIds.length ? null : minifySync(fileName, code, { module: true }).code;
+    const ours = moduleIds.filter((id) => own.some((folder) => id.startsWith(`${folder}/`)));
+    return ours.length * 10 > moduleIds.length ? null : minifySync(fileName, code, { module: true }).code;
   },
 };
 
@@ -122,7 +126,8 @@ const licences = [...bundled].toSorted().map((folder) => {
 writeFileSync(join(dist, 'licences.txt'), `${licences.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
 
 // Migrations, views, templates: whatever is no module.
-cpSync(src, dist, {
-  recursive: true,
-  filter: (path) => statSync(path).isDirectory() || !path.endsWith('.ts'),
-});
+for (const folder of own)
+  cpSync(folder, folder === src ? dist : join(dist, 'sandbox'), {
+    recursive: true,
+    filter: (path) => (statSync(path).isDirectory() ? path !== join(root, 'sandbox/test') : !path.endsWith('.ts')),
+  });

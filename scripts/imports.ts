@@ -21,10 +21,12 @@ export interface FolderPair {
   readonly back: number;
 }
 
-/** Every pair below `src`, a module's own folder included. */
-export function folderPairs(src: string): FolderPair[] {
+/** Every pair below `folder`, a module's own folder included. Modules are the folders in `src`. */
+export function folderPairs(folder: string, src = folder): FolderPair[] {
   const counts = new Map<string, number>();
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => join(relative(src, folder), path));
   for (const path of files) {
     for (const specifier of importsOf(readFileSync(join(src, path), 'utf8'))) {
       const target = relative(src, resolve(src, dirname(path), specifier));

@@ -11,7 +11,7 @@ import { folderPairs } from './imports.ts';
 
 /** New features raise the limit of `src` by what was agreed for them; all else must fit. */
 const limits = {
-  'lines of src': 48_770,
+  'lines of src': 45_352,
   'words of docs': 35_600,
   'words of README': 700,
   'config keys': 136,

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { mostInAnyWindow } from '../../src/sandbox/operator/ledger.ts';
+import { mostInAnyWindow } from '../../sandbox/operator/ledger.ts';
 import { withFolder } from '../support/folder.ts';
 import { goal, type Row } from '../support/row.ts';
 import { keyValueOf, richAccount, startSandbox, type SandboxProcess } from '../support/sandbox.ts';

@@ -1,8 +1,8 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import * as z from 'zod';
-import { createSandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
+import { createSandbox } from '../../sandbox/create-sandbox.ts';
+import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 import type { KeyReport } from './key-report.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
+import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 import * as z from 'zod';
 import { type KeyReport, keyReportSchema } from './key-report.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { sandboxConfigSchema, type SandboxConfig } from '../sandbox/settings/config.ts';
+import { sandboxConfigSchema, type SandboxConfig } from '../../sandbox/settings/config.ts';
 
 /** The command line reads the first three keys itself; the rest belongs to the sandbox. */
 const sectionSchema = sandboxConfigSchema.extend({

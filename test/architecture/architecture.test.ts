@@ -5,6 +5,7 @@ import { folderPairs, importsOf } from '../../scripts/imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const src = join(root, 'src');
+const sandbox = join(root, 'sandbox');
 
 interface Rule {
   /** The modules that it may import, besides itself. */
@@ -30,8 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   results: { modules: ['core', 'store', 'ops'] },
   admin: { modules: ['core', 'config', 'store', 'ops'] },
   app: { modules: [...workerModules, 'admin'] },
-  cli: { modules: [...workerModules, 'admin', 'app', 'sandbox'] },
-  sandbox: { modules: [] },
+  cli: { modules: [...workerModules, 'admin', 'app'] },
   'main.ts': { modules: ['cli'], packages: [] },
 };
 
@@ -61,6 +61,7 @@ function isAllowed(path: string, specifier: string): boolean {
   if (rule === undefined) return false;
   if (specifier.startsWith('.')) {
     const target = resolve(dirname(path), specifier);
+    if (target.startsWith(`${sandbox}/`)) return moduleOf(path) === 'cli';
     if (moduleOf(target) === moduleOf(path) || rule.modules.includes(moduleOf(target))) return true;
     return moduleOf(path) === 'config' && isSettings(target);
   }
@@ -129,33 +130,33 @@ describe('the modules of src/', () => {
     expect(Object.keys(rules).filter((name) => !page.includes(rowOf(name)))).toEqual([]);
   });
 
-  it('reach the sandbox only through the command line, so that nothing falls back to it by itself', () => {
-    const reaching = sources.filter(
-      (path) => moduleOf(path) !== 'sandbox' && filesImportedBy(path).some((target) => moduleOf(target) === 'sandbox'),
-    );
-    expect(reaching.filter((path) => moduleOf(path) !== 'cli').map(inSrc)).toEqual([]);
+  it('start the sandbox only from the command line; it imports nothing of the worker', () => {
+    const imported = filesBelow(sandbox)
+      .filter((path) => path.endsWith('.ts') && !path.startsWith(`${sandbox}/test/`))
+      .flatMap((path) => filesImportedBy(path).filter((target) => !target.startsWith(`${sandbox}/`)));
+    expect(imported).toEqual([]);
+    expect(folderPairs(sandbox, root)).toEqual([]);
   });
 
   it('read the environment only in config, end the process only in main, print only in the logger and the CLI', () => {
-    const worker = sources.filter((path) => moduleOf(path) !== 'sandbox');
     const outside = (name: string): string[] => sources.filter((path) => moduleOf(path) !== name);
     expect(offenders(outside('config'), /process\.env\b/)).toEqual([]);
     expect(offenders(outside('main.ts'), /process\.exit(Code)?\b/)).toEqual([]);
-    expect(offenders(worker, /console\./)).toEqual([]);
+    expect(offenders(sources, /console\./)).toEqual([]);
   });
 
   it('have SQL only in the store', () => {
-    const others = sources.filter((path) => !['store', 'sandbox'].includes(moduleOf(path)));
+    const others = sources.filter((path) => moduleOf(path) !== 'store');
     expect(offenders(others, /better-sqlite3|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z_*]+/)).toEqual([]);
   });
 
   it('get time and randomness injected: only ops reads them', () => {
-    const others = sources.filter((path) => !['sandbox', 'ops'].includes(moduleOf(path)));
+    const others = sources.filter((path) => moduleOf(path) !== 'ops');
     expect(offenders(others, /Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|process\.hrtime/)).toEqual([]);
   });
 
   it('speak HTTP outwards only in the API client, the clients of shops, signed posts and the command line', () => {
-    const others = sources.filter((path) => !['wholesale', 'sandbox', 'cli'].includes(moduleOf(path)));
+    const others = sources.filter((path) => !['wholesale', 'cli'].includes(moduleOf(path)));
     const outgoing = 'ops/outgoing-http.ts';
     expect(offenders(others, /from 'undici'|\bfetch\(/)).toEqual([outgoing]);
     const users = sources.filter((path) => filesImportedBy(path).some((target) => inSrc(target) === outgoing));

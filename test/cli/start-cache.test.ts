@@ -11,7 +11,7 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'order-sync-start-'));
   cpSync(join(projectRoot, 'bin'), join(folder, 'bin'), { recursive: true });
-  symlinkSync(join(projectRoot, 'src'), join(folder, 'src'));
+  for (const name of ['src', 'sandbox']) symlinkSync(join(projectRoot, name), join(folder, name));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { openDatabase } from '../../src/sandbox/storage/database.ts';
+import { openDatabase } from '../../sandbox/storage/database.ts';
 import { folderWith, minimal } from './config-file.ts';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);

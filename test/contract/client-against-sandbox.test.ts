@@ -3,11 +3,11 @@ import { onTestFinished, describe, expect, it } from 'vitest';
 import type { Operation, ReferencedPurchase } from '../../src/core/order/purchase.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import type { LookupOutcome, Outcome } from '../../src/core/answers/outcome.ts';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
+import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 import type { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
 import type { WholesaleClient } from '../../src/wholesale/client.ts';
 import { wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
-import { mainKey, startSandbox } from '../sandbox/running-sandbox.ts';
+import { mainKey, startSandbox } from '../../sandbox/test/running-sandbox.ts';
 import { clientOf } from '../wholesale/api-calls.ts';
 
 const keyed = { keyValue: mainKey };

@@ -18,7 +18,7 @@ const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), '
 /** A project folder with its own data and config. Code and packages are links to this project. */
 function copyOfProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-docs-'));
-  for (const name of ['bin', 'src', 'node_modules', 'package.json', 'package-lock.json']) {
+  for (const name of ['bin', 'src', 'sandbox', 'node_modules', 'package.json', 'package-lock.json']) {
     symlinkSync(join(projectRoot, name), join(folder, name));
   }
   cpSync(join(projectRoot, 'config'), join(folder, 'config'), { recursive: true });

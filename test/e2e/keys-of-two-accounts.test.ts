@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { faultRuleSchema, type FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
+import { faultRuleSchema, type FaultRuleInput } from '../../sandbox/settings/fault-rules.ts';
 import { Installation, order, projectRoot, type WorkerProcess } from '../support/worker-process.ts';
 
 let installation: Installation | null = null;

@@ -28,8 +28,7 @@ interface Verdict {
 /** Makes a copy of the program with the bug in it. Throws when the text that the bug replaces is missing. */
 function plant(mutant: Mutant): string {
   const copy = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-mutant-'));
-  cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true });
-  for (const folder of ['test/simulation', 'test/support'])
+  for (const folder of ['src', 'sandbox', 'test/simulation', 'test/support'])
     cpSync(join(root, folder), join(copy, folder), { recursive: true });
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
+import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 import { startSubmission, type Submission } from '../support/submission.ts';
 
 let open: Submission | null = null;

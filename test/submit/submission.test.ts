@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
+import type { FaultRuleInput } from '../../sandbox/settings/fault-rules.ts';
 import { startSubmission, type Submission, type SubmissionOptions } from '../support/submission.ts';
 
 let open: Submission | null = null;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
+import type { FaultRuleInput } from '../../sandbox/settings/fault-rules.ts';
 import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import { startSubmission, type Submission } from '../support/submission.ts';
 

@@ -1,4 +1,4 @@
-import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
+import type { FaultRuleInput } from '../../sandbox/settings/fault-rules.ts';
 
 const foreign = { reference: 'os-of-others', number: 'X-1', status: 'completed', codes: [{ code: 'CODE-OF-OTHERS' }] };
 

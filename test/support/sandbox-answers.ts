@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import * as requests from '../../src/sandbox/orders/wire.ts';
+import * as requests from '../../sandbox/orders/wire.ts';
 
 /** The named schemas of the API of the sandbox; their ids are the names in the OpenAPI document. */
 export const wireSchemas = z.registry<{ id: string }>();

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import * as requests from '../../src/sandbox/orders/wire.ts';
-import { isPurchase, type Operation } from '../../src/sandbox/values/operations.ts';
+import * as requests from '../../sandbox/orders/wire.ts';
+import { isPurchase, type Operation } from '../../sandbox/values/operations.ts';
 import * as answers from './sandbox-answers.ts';
 import { type ErrorCode, errorRows } from './sandbox-errors.ts';
 
@@ -193,7 +193,7 @@ function complete(entry: OperationEntry): ApiOperation {
 const requestId = { description: 'Names this call in the request log of the sandbox.', schema: { type: 'string' } };
 const schemaPath = '#/components/schemas/';
 
-/** What `src/sandbox/http/openapi.yaml` must say, made from the schemas that check the requests. */
+/** What `sandbox/http/openapi.yaml` must say, made from the schemas that check the requests. */
 export function sandboxDocument(): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of apiOperations) {

@@ -15,8 +15,8 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import SqliteDatabase from 'better-sqlite3';
 import { parse, stringify } from 'yaml';
-import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
+import { createSandbox, type Sandbox } from '../../sandbox/create-sandbox.ts';
+import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 

@@ -11,7 +11,7 @@ import { messageOf } from '../../core/message-text.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { isLoopback } from '../../core/settings/schema-values.ts';
 import { listen } from '../../ops/listen.ts';
-import type { Sandbox, SandboxOptions } from '../../sandbox/create-sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../../sandbox/create-sandbox.ts';
 import { stateCounts } from '../../store/read/list-orders.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { createWholesaleClient } from '../../wholesale/client.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { listenForStop } from '../../ops/signals.ts';
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/create-sandbox.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../../sandbox/create-sandbox.ts';
 import { loggerFor } from '../command-logger.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';

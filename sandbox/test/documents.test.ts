@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { readSandboxSection } from '../../src/cli/sandbox-section.ts';
-import { sandboxConfigSchema } from '../../src/sandbox/settings/config.ts';
-import { faultSchema } from '../../src/sandbox/settings/fault-rules.ts';
+import { sandboxConfigSchema } from '../settings/config.ts';
+import { faultSchema } from '../settings/fault-rules.ts';
 import { callerOf, giftCard, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const run = promisify(execFile);

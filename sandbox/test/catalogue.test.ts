@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readCatalogue, shippedCatalogue } from '../../src/sandbox/orders/catalogue.ts';
-import { destinationsAnswer, plansAnswer, productsAnswer } from '../support/sandbox-answers.ts';
+import { readCatalogue, shippedCatalogue } from '../orders/catalogue.ts';
+import { destinationsAnswer, plansAnswer, productsAnswer } from '../../test/support/sandbox-answers.ts';
 import { callerOf, giftCard, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const small = (stock: number): string => `

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/create-sandbox.ts';
+import type { SandboxConfig } from '../settings/config.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../create-sandbox.ts';
 
 export const mainKey = 'sandbox-key-main';
 

@@ -1,9 +1,9 @@
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../src/sandbox/settings/fault-rules.ts';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import { giftCardOrderAnswer } from '../support/sandbox-answers.ts';
+import type { FaultRuleInput } from '../settings/fault-rules.ts';
+import type { Sandbox } from '../create-sandbox.ts';
+import { giftCardOrderAnswer } from '../../test/support/sandbox-answers.ts';
 import {
   callerOf,
   esim,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
+import type { SandboxConfig } from '../settings/config.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 /** Time that only the test moves. */

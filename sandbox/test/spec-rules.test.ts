@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { errorRows } from '../support/sandbox-errors.ts';
+import { errorRows } from '../../test/support/sandbox-errors.ts';
 import { specRules } from './spec-rules.ts';
 
 /** The titles of the tests in this folder, as they stand in the source. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mostInAnyWindow } from '../../src/sandbox/operator/ledger.ts';
-import { type LimitModel, limitModel } from '../../src/sandbox/limits/limits.ts';
+import { mostInAnyWindow } from '../operator/ledger.ts';
+import { type LimitModel, limitModel } from '../limits/limits.ts';
 
 const windowMs = 1_000;
 const cap = 5;

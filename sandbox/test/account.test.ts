@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 import {
   callerOf,
   giftCard,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { apiOperations } from '../support/sandbox-openapi.ts';
+import { apiOperations } from '../../test/support/sandbox-openapi.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('access to the API', () => {

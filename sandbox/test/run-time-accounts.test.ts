@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import { maxAccounts } from '../../src/sandbox/account/accounts.ts';
+import type { Sandbox } from '../create-sandbox.ts';
+import { maxAccounts } from '../account/accounts.ts';
 import {
   callerOf,
   giftCard,

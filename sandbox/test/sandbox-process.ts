@@ -1,4 +1,4 @@
-import { createSandbox } from '../../src/sandbox/create-sandbox.ts';
+import { createSandbox } from '../create-sandbox.ts';
 
 /** A sandbox in its own process, for tests that kill it. Arguments: database, listen. Prints its address. */
 const [database, listen] = process.argv.slice(2);

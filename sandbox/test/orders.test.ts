@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { giftCardOrderAnswer, esimOrderAnswer } from '../support/sandbox-answers.ts';
+import { giftCardOrderAnswer, esimOrderAnswer } from '../../test/support/sandbox-answers.ts';
 import { balanceOf, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('orders of both families', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { errorRows } from '../support/sandbox-errors.ts';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import { errorRows } from '../../test/support/sandbox-errors.ts';
+import type { SandboxConfig } from '../settings/config.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 import {
   buyEsim,
   type Caller,

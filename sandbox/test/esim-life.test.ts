@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { luhnDigit } from '../../src/sandbox/orders/units.ts';
-import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../support/sandbox-answers.ts';
+import { luhnDigit } from '../orders/units.ts';
+import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../test/support/sandbox-answers.ts';
 import {
   balanceOf,
   buyEsim,

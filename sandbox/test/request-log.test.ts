@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { RequestPage } from '../../src/sandbox/orders/request-log.ts';
+import type { Sandbox } from '../create-sandbox.ts';
+import type { RequestPage } from '../orders/request-log.ts';
 import {
   callerOf,
   codeOf,

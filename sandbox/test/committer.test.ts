@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Committer } from '../../src/sandbox/storage/committer.ts';
-import { Database } from '../../src/sandbox/storage/database.ts';
+import { Committer } from '../storage/committer.ts';
+import { Database } from '../storage/database.ts';
 import { temporaryFolder } from './running-sandbox.ts';
 
 function openTable(): { committer: Committer; add: (value: number) => number; seenByOthers: () => unknown[] } {

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { apiOperations, sandboxDocument } from '../support/sandbox-openapi.ts';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import { OpenApiDocument } from '../support/openapi-document.ts';
+import { apiOperations, sandboxDocument } from '../../test/support/sandbox-openapi.ts';
+import type { Sandbox } from '../create-sandbox.ts';
+import { OpenApiDocument } from '../../test/support/openapi-document.ts';
 import { buyEsim, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
 
 type Checked = Reply & { readonly violations: readonly string[] };
@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('says what the schemas of the requests say (write it with UPDATE_DOCS=1)', () => {
-    const path = join(import.meta.dirname, '../../src/sandbox/http/openapi.yaml');
+    const path = join(import.meta.dirname, '../http/openapi.yaml');
     if (process.env['UPDATE_DOCS'] === '1')
       writeFileSync(path, stringify(sandboxDocument(), { aliasDuplicateObjects: false, lineWidth: 120 }));
     expect(parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(JSON.stringify(sandboxDocument())));

@@ -85,7 +85,7 @@ export type Catalogue = {
   destinations: ReadonlyMap<string, Destination>;
 };
 
-export const shippedCatalogue = new URL('../../../config/sandbox-catalogue.yaml', import.meta.url);
+export const shippedCatalogue = new URL('../catalogue.yaml', import.meta.url);
 
 /** The last catalogue that was read: a test suite starts many sandboxes with the same one. */
 let latest: { text: string; catalogue: Catalogue } | undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames } from '../../src/sandbox/settings/config.ts';
-import { giftCardOrderAnswer } from '../support/sandbox-answers.ts';
+import { checkNames } from '../settings/config.ts';
+import { giftCardOrderAnswer } from '../../test/support/sandbox-answers.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('a reference identifies one order', () => {

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { SandboxConfig } from '../../src/sandbox/settings/config.ts';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { SandboxLedger } from '../../src/sandbox/operator/ledger.ts';
+import type { SandboxConfig } from '../settings/config.ts';
+import type { Sandbox } from '../create-sandbox.ts';
+import type { SandboxLedger } from '../operator/ledger.ts';
 import { type Caller, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
 
 type Step =

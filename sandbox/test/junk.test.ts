@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { errorRows } from '../support/sandbox-errors.ts';
-import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import { errorRows } from '../../test/support/sandbox-errors.ts';
+import type { Sandbox } from '../create-sandbox.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, startSandbox } from './running-sandbox.ts';
 
 const errorBody = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string().min(1) }) });

@@ -125,7 +125,7 @@ const licences = [...bundled].toSorted().map((folder) => {
 });
 writeFileSync(join(dist, 'licences.txt'), `${licences.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
 
-// Migrations, views, templates: whatever is no module.
+// Migrations, views: whatever is no module.
 for (const folder of own)
   cpSync(folder, folder === src ? dist : join(dist, 'sandbox'), {
     recursive: true,

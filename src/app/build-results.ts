@@ -7,7 +7,6 @@ import { AlertLoop } from '../results/alerts/alert-loop.ts';
 import type { Trouble } from '../results/alerts/news.ts';
 import { callbackSink } from '../results/callback-sink.ts';
 import { CsvResults, type ReadOriginal } from '../results/csv-results.ts';
-import { customerTexts } from '../results/customer-texts.ts';
 import type { Sink } from '../results/delivery-loop.ts';
 import { folderSink, ResultFolder } from '../results/result-folder.ts';
 import { WriteBack } from '../results/write-back.ts';
@@ -17,7 +16,6 @@ import type { Store } from '../store/store.ts';
 import { writtenShops } from './open-outbox.ts';
 import type { BuiltResults, CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
-/** @throws OrderSyncError CONFIG_INVALID when a template of the text for customers cannot be used */
 export function buildResults(
   deps: PartDeps,
   store: Store,
@@ -25,10 +23,9 @@ export function buildResults(
   connections: ShopConnections,
 ): BuiltResults {
   const { config, clock, random, version } = deps;
-  const { folder, access, customer } = config.results;
+  const { folder, access } = config.results;
   const { retryTimeScale } = config.submit;
   const logger = deps.logger.child({ component: 'results' });
-  const texts = customer === null ? null : customerTexts(customer, logger);
   mkdirSync(folder, { recursive: true, mode: 0o750 });
   const resultFolder = new ResultFolder(folder, access);
   const files = folderSink(resultFolder);
@@ -52,7 +49,7 @@ export function buildResults(
   ];
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);
-  const deliveries = new WriteBack({ store, clock, random, logger, texts, onDeliveryEnded }, sinksOf(config));
+  const deliveries = new WriteBack({ store, clock, random, logger, onDeliveryEnded }, sinksOf(config));
   return { deliveries, csvResults, resultFolder, sinksOf };
 }
 

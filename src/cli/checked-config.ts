@@ -7,7 +7,6 @@ import { readCsvFormat } from '../intake/orders/csv-formats.ts';
 import { mistakesOfSkuFile } from '../storefronts/sku-file.ts';
 import { inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
 import { loadConfig } from '../config/load.ts';
-import { readTemplates } from '../results/customer/read-templates.ts';
 import { wireSchema } from '../wholesale/connector/wire.ts';
 import { sourcesOf, type ConfigOptions } from './config-options.ts';
 import { readSandboxSection } from './sandbox-section.ts';
@@ -18,7 +17,6 @@ export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   const { error } = wireSchema.safeParse(loaded.config.wholesale.wire ?? {});
   if (error !== undefined)
     throw new ConfigInvalidError(loaded.file, loaded.issuesIn(['wholesale', 'wire'], error, wireSchema));
-  if (loaded.config.results.customer !== null) readTemplates(loaded.config.results.customer.templates);
   if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
   return loaded;
 }

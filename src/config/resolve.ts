@@ -16,7 +16,6 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
   const absolute = (path: string): string => resolve(cwd, path);
   const dataDir = absolute(document.data_dir);
   const within = (name: string, path = join(dataDir, name)): string => absolute(path);
-  const { customer } = results;
   const secretFile = within('reference.secret', reference.secret_file);
   return {
     ...document,
@@ -49,11 +48,7 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
     // then. The rest is for lookups, and for outcomes that are unknown.
     submit: { ...submit, concurrency: submit.concurrency ?? 4 + 4 * Math.max(1, wholesale.keys.length) },
     wholesale: { ...wholesale, ca_file: wholesale.ca_file && absolute(wholesale.ca_file) },
-    results: {
-      ...results,
-      folder: within('results', results.folder),
-      customer: customer && { ...customer, templates: customer.templates && absolute(customer.templates) },
-    },
+    results: { ...results, folder: within('results', results.folder) },
   };
 }
 
@@ -163,7 +158,6 @@ function toResultsSettings(
   results: ResolvedDocument['results'],
   { secretAt, scale }: { secretAt: SecretAt; scale: number },
 ): ResultsSettings {
-  const { customer } = results;
   const gid = gidOf(results.group);
   return {
     folder: results.folder,
@@ -177,7 +171,6 @@ function toResultsSettings(
       events,
       ...callbackTimeouts(scale),
     })),
-    customer: customer === undefined ? null : { templates: customer.templates ?? null, qr: customer.qr },
   };
 }
 

@@ -12,7 +12,7 @@ import {
   secretText,
   signingSecrets,
 } from '../core/settings/schema-values.ts';
-import { alertTopics, qrForms } from '../results/settings.ts';
+import { alertTopics } from '../results/settings.ts';
 import { listOf, section, someSources } from './schema-shapes.ts';
 import { checkGroup, type ConfigPath, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
@@ -61,21 +61,6 @@ export const results = section('Where results are written back to.', {
       'Result files are removed so many days after their orders were settled and delivered everywhere. `results rewrite` writes them again. Unset: files are kept.',
     ),
   callbacks,
-  customer: z
-    .strictObject({
-      templates: folderPath('A folder of templates in the place of those of the program, which are in English.'),
-      qr: z
-        .array(z.enum(qrForms))
-        .max(qrForms.length)
-        .default([])
-        .describe(
-          'The QR codes of each eSIM in a result: `png` as `qr_png`, a `data:` address, `svg` as `qr_svg`, the source of a picture.',
-        ),
-    })
-    .optional()
-    .describe(
-      'Adds to each result what its customer reads, as text and HTML. Unset: results have no such text. See docs/customer-texts.md.',
-    ),
 });
 
 export const alerts = listOf(

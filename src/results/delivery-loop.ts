@@ -9,7 +9,6 @@ import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
-import type { CustomerTexts } from './customer-texts.ts';
 import { SinkPause } from './sink-pause.ts';
 
 export interface Sink {
@@ -55,7 +54,6 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly texts?: CustomerTexts | null;
   readonly onDeliveryEnded?: (sink: string, end: 'delivered' | 'failed' | 'given_up') => void;
   /** The longest idle delay, in ms. Default: 1000. */
   readonly maxIdleDelayMs?: number;
@@ -187,10 +185,9 @@ export class DeliveryLoop {
   }
 
   async #deliver(delivery: DueDelivery, isProbe: boolean): Promise<void> {
-    const { store, sink, clock, logger, texts = null } = this.#deps;
-    const { requestId, version, ordered } = delivery;
+    const { store, sink, clock, logger } = this.#deps;
+    const { requestId, version, document } = delivery;
     const { signal } = this.#ended;
-    const document = texts === null ? delivery.document : await texts(delivery.document, ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     let unconfirmed: { readonly error: unknown } | null = null;
     const recorded = async (step: Promise<void>): Promise<void> => {

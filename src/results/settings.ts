@@ -10,18 +10,6 @@ export interface ResultsSettings {
   /** After so many days the files of settled and delivered orders are removed; null: never. */
   readonly keepDays: number | null;
   readonly callbacks: readonly CallbackSettings[];
-  /** Null: results have no text for the customer. */
-  readonly customer: CustomerSettings | null;
-}
-
-export const qrForms = ['png', 'svg'] as const;
-export type QrForm = (typeof qrForms)[number];
-
-export interface CustomerSettings {
-  /** The folder of changed templates, absolute; null: those of the program. */
-  readonly templates: string | null;
-  /** Which QR codes each eSIM of a result has: as `qr_png`, as `qr_svg`. */
-  readonly qr: readonly QrForm[];
 }
 
 export interface CallbackSettings extends PostReceiver {

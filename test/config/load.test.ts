@@ -83,13 +83,6 @@ describe('loading a configuration', () => {
     expect(at(listed.config.intake.folders)).toBe(at(config.intake.folders));
   });
 
-  it('has a text for customers only where the section is there, with a folder from the working directory', () => {
-    expect(load(minimal).config.results.customer).toBeNull();
-    const { config, cwd } = load(`${minimal}results: { customer: { templates: texts } }`);
-    const templates = join(cwd, 'texts');
-    expect(config.results.customer).toEqual({ templates, qr: [] });
-  });
-
   it('has shorter times for trials, only with a sandbox', () => {
     const trial = 'trial: { time_scale: 0.01, window_ms: 1000, transit_ms: 20 }\n';
     const { config } = load(minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox') + trial);

@@ -32,7 +32,6 @@ intake:
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results:
   callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], events: [order.settled], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
-  customer: { templates: texts }
 alerts: [{ name: ops, url: https://hooks.example.com/T1, secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
 admin: { tokens: [{ name: anna, role: operator, value: a-token-of-anna-0001 }] }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
@@ -57,7 +56,6 @@ const others: Record<string, string> = {
   paid_statuses: '[completed]',
   columns: '{ order_id: Order }',
   sites: '[https://other.example.com]',
-  qr: '[png]',
   'intake.folders[].format': 'etsy_orders',
   only: '{ Status: [paid] }',
   schedule: '0 * * * *',

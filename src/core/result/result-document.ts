@@ -37,25 +37,10 @@ export interface ResultEntry {
   readonly order_number: string | null;
   readonly currency: string | null;
   readonly cost: string | null;
-  readonly units: readonly ResultUnit[];
+  readonly units: readonly Unit[];
   /** Only after its units were shredded: how many there were, and when that was (`retention.codes_days`). */
   readonly shredded?: { readonly units: number; readonly at: string };
   readonly error: ResultError | null;
-}
-
-/** A unit, with the QR code of its activation code where the configuration asks for it. */
-export interface ResultUnit extends Unit {
-  /** A `data:` address. */
-  readonly qr_png?: string;
-  /** The source of an SVG picture. */
-  readonly qr_svg?: string;
-}
-
-/** The text for the customer of the order, ready to be sent or shown. */
-export interface CustomerText {
-  readonly text: string;
-  /** A part of a page, without scripts and with all of its styles. */
-  readonly html: string;
 }
 
 interface ResultError {
@@ -87,8 +72,6 @@ export interface ResultDocument {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly lines: readonly ResultLine[];
   readonly updated_at: string;
-  /** Only where `results.customer` is configured. Null: nothing was delivered yet. */
-  readonly customer?: CustomerText | null;
 }
 
 /** The state of a line from those of its entries: the one that a person must see first. */

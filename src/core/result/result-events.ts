@@ -69,7 +69,7 @@ export function resultEvents(
     confirmed = { ...confirmed, ...changes };
     events.push({ id, body: { type, timestamp, data }, announces, confirms: confirmed });
   };
-  const digest = digestOf({ ...document, updated_at: null, customer: null });
+  const digest = digestOf({ ...document, updated_at: null });
   const updated = idOf('order.updated', version, digest);
   if (wants.includes('order.updated') && updated !== confirmed.updated) {
     add('order.updated', updated, document, { updated });

@@ -56,8 +56,8 @@ it('shows codes only with a reason, and the audit log says who saw them', async 
   const shown = await place.run('orders', 'show', '1001', '--reveal', '--reason', 'the customer lost the mail');
   expect(shown).toMatchObject({ code: 0, stderr: '' });
   const lines = shown.stdout.slice(shown.stdout.indexOf('Delivered')).split('\n');
-  expect(lines[1]).toMatch(/^ {2}os-\w+ {2}code \S+/);
-  const code = / code (\S+)/.exec(lines[1] ?? '')?.[1] ?? '';
+  expect(lines[1]).toMatch(/^ {2}os-\w+ {2}Code: \S+/);
+  const code = / Code: (\S+)/.exec(lines[1] ?? '')?.[1] ?? '';
   expect(masked.stdout).not.toContain(code);
   const reason = ['--reveal', '--reason', 'again', '--json'];
   const json = JSON.parse((await place.run('orders', 'show', '1001', ...reason)).stdout);

@@ -1,4 +1,6 @@
 import { html } from 'hono/html';
+import type { Unit } from '../../core/answers/order-answer.ts';
+import { labelledFields } from '../../core/answers/unit-fields.ts';
 import { countsText, totalOf } from '../../core/counts.ts';
 import { mostInRun, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
 import type { BulkResult } from '../../store/operator/entry-command.ts';
@@ -67,11 +69,7 @@ const customerAdvice =
 const code = (text: string): Html => html`<span class="code">${text}</span>`;
 
 /** Codes in clear. Nothing keeps this page. */
-export function revealedUnits(
-  reference: string,
-  units: readonly Readonly<Record<string, string>>[],
-  order: OrderDetail | null,
-): Html {
+export function revealedUnits(reference: string, units: readonly Unit[], order: OrderDetail | null): Html {
   const entry = order?.entries.find((it) => it.reference === reference);
   return html`<p class="warning">The audit log has that you saw them. This page is not kept: to see them again, press "Show the codes" again.</p>
 ${factList([
@@ -83,6 +81,6 @@ ${factList([
   ['Asked', entry?.asked ?? null],
   ["Supplier's order", entry?.orderNumber ?? null],
 ])}
-${units.map((unit, index) => html`<section class="card"><h2>Unit ${index + 1}</h2>${factList(Object.entries(unit).map(([name, value]) => [name, code(value)]))}</section>`)}
+${units.map((unit, index) => html`<section class="card"><h2>Unit ${index + 1}</h2>${factList(labelledFields(unit).map(({ label, value }) => [label, code(value)]))}</section>`)}
 <p>${units.length === 0 ? 'There are no units.' : customerAdvice}</p>`;
 }

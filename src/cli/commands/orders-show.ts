@@ -3,6 +3,8 @@ import { errorText, eventText, callTexts, stateText, suppliersAdvice } from '../
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
+import type { Unit } from '../../core/answers/order-answer.ts';
+import { labelledFields } from '../../core/answers/unit-fields.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
@@ -30,7 +32,7 @@ interface ShowOptions extends ConfigOptions {
   readonly reason?: string;
 }
 
-type RevealedUnits = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
+type RevealedUnits = Readonly<Record<string, readonly Unit[]>>;
 
 export function addShow(orders: Command, context: CliContext): void {
   const show = orders
@@ -116,11 +118,12 @@ async function reveal({ entries }: OrderDetail, options: ShowOptions, context: C
 }
 
 function unitsAsText(revealed: RevealedUnits): string {
-  const textOf = (unit: RevealedUnits[string][number]): string =>
-    Object.entries(unit)
-      .map(([name, value]) => `${name} ${value}`)
-      .join('  ');
-  const rows = Object.entries(revealed).flatMap(([id, units]) => units.map((unit) => `  ${id}  ${textOf(unit)}`));
+  const rows = Object.entries(revealed).flatMap(([reference, units]) =>
+    units.map((unit) => {
+      const fields = labelledFields(unit).map(({ label, value }) => `${label}: ${value}`);
+      return `  ${[reference, ...fields].join('  ')}`;
+    }),
+  );
   return `Delivered\n${plainLines(rows)}`;
 }
 

@@ -1,19 +1,9 @@
 import { quoted } from '../message-text.ts';
+import type { UnitFields } from './unit-fields.ts';
 
-/** One delivered unit. Suppliers deliver codes, pins, links, pictures and eSIM profiles; a field that did not come is absent. */
-export interface Unit {
-  readonly code?: string;
-  readonly pin?: string;
-  readonly serial?: string;
-  readonly url?: string;
-  readonly expires_at?: string;
-  readonly iccid?: string;
-  readonly lpa?: string;
-  readonly smdp_address?: string;
-  readonly matching_id?: string;
-  readonly confirmation_code?: string;
-  readonly qr_url?: string;
-  readonly apple_install_url?: string;
+/** One delivered unit. Suppliers deliver codes, pins, links, pictures and eSIM profiles. */
+export interface Unit extends UnitFields {
+  /** The word of the supplier: only operators see it. */
   readonly status?: string;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Unit } from '../answers/order-answer.ts';
+import { unitFieldNames } from '../answers/unit-fields.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
 import { deliversUnits } from '../order/purchase.ts';
 import { orderLimits } from '../order/order-request.ts';
@@ -10,25 +11,11 @@ const field = z
   .string()
   .min(1)
   .max(4096)
-  .regex(/^\P{Cc}+$/u, 'must not contain control characters')
-  .exactOptional();
+  .regex(/^\P{Cc}+$/u, 'must not contain control characters');
 
 /** One unit as a person enters it: at least one field, under the names of the result. */
 const unitSchema = z
-  .strictObject({
-    code: field,
-    pin: field,
-    serial: field,
-    url: field,
-    expires_at: field,
-    iccid: field,
-    lpa: field,
-    smdp_address: field,
-    matching_id: field,
-    confirmation_code: field,
-    qr_url: field,
-    apple_install_url: field,
-  })
+  .partialRecord(z.enum(unitFieldNames), field)
   .refine((unit) => Object.keys(unit).length > 0, 'must have a field, for example code');
 
 export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQuantity).readonly();

@@ -1,6 +1,5 @@
+import { unitFieldNames } from '../answers/unit-fields.ts';
 import type { ResultEntry, ResultLine } from './result-document.ts';
-
-const unitFields = ['code', 'pin', 'serial', 'url', 'expires_at', 'iccid', 'lpa', 'confirmation_code'] as const;
 
 /** The columns that are added to the rows of a CSV order file. In an order file they are ignored: it may be a result. */
 export const csvResultColumns = [
@@ -9,7 +8,7 @@ export const csvResultColumns = [
   'result_order_number',
   'result_cost',
   'result_currency',
-  ...unitFields.map((field) => `result_${field}` as const),
+  ...unitFieldNames.map((name) => `result_${name}` as const),
   'result_error_code',
   'result_error_message',
 ] as const;
@@ -58,7 +57,7 @@ export function csvResultCells(line: ResultLine): readonly string[] {
     withoutFormula(of(({ order_number: number }) => number)),
     withoutFormula(of(({ cost }) => cost)),
     withoutFormula(of(({ currency }) => currency)),
-    ...unitFields.map((field) => usable(joined(units.map((unit) => unit[field] ?? '')))),
+    ...unitFieldNames.map((name) => usable(joined(units.map((unit) => unit[name] ?? '')))),
     error === null ? '' : withoutFormula(error.code),
     error === null ? '' : withoutFormula(oneLine(error.message)),
   ];

@@ -1,10 +1,6 @@
-import {
-  type DeliveredLine,
-  deliveredLines,
-  isComplete,
-  type OrderedEntries,
-} from '../../core/result/delivered-lines.ts';
+import { deliveredOf, type OrderedEntries } from '../../core/result/delivered-lines.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
+import { unitFieldNames } from '../../core/answers/unit-fields.ts';
 import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
 import type { ShopOrder } from './shop-order.ts';
 
@@ -59,7 +55,6 @@ export function statementOf(
   earlierIds: ReadonlyMap<string, string>,
   flags: readonly ShopFlag[] = [],
 ): OrderStatement {
-  const delivered = new Map(deliveredLines(document, ordered).map((line) => [line.line_id, line]));
   const lines = new Map(document.lines.map((line) => [line.line_id, line]));
   const stated = document.lines.flatMap((line) => {
     const { line_id: lineId } = line;
@@ -67,7 +62,7 @@ export function statementOf(
     const bought = lines.get(earlierIds.get(lineId) ?? lineId) ?? line;
     // A replaced entry says nothing about the line any more.
     const entries = bought.entries.filter(({ reference }) => ordered.get(reference)?.replaced !== true);
-    const shown = stateLine(lineId, { ...bought, entries }, delivered.get(bought.line_id) ?? null);
+    const shown = stateLine(lineId, { ...bought, entries }, ordered);
     // The shop's state often holds a line for seconds only, and the attention list has it.
     const isHeldByShop = entries.some(({ reference }) => ordered.get(reference)?.isHeldByShop === true);
     return isHeldByShop ? shown.map((one) => ({ ...one, stage: 'open' as const })) : shown;
@@ -80,11 +75,12 @@ export function statementOf(
 export const isMoving = ({ lines }: OrderStatement): boolean =>
   lines.some(({ stage, state }) => stage === 'open' && state !== 'cancelled' && state !== 'held');
 
-function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | null): readonly LineStatement[] {
+function stateLine(lineId: string, line: ResultLine, ordered: OrderedEntries): readonly LineStatement[] {
   const { state, entries, error, extra = {} } = line;
+  const delivered = deliveredOf(line, ordered);
   // The cancel of an eSIM that succeeded gives the customer nothing.
   if (state === 'fulfilled' && delivered === null) return [];
-  const isDone = state === 'fulfilled' && delivered !== null && isComplete(delivered);
+  const isDone = state === 'fulfilled' && delivered?.isComplete === true;
   const problem = error ?? entries.find((entry) => entry.error !== null)?.error ?? null;
   const stated: LineStatement = {
     lineId,
@@ -95,7 +91,7 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
     state,
     stage: isDone ? 'done' : openStates.includes(state) ? 'open' : 'review',
     references: entries.map(({ reference }) => reference),
-    units: isDone ? [...delivered.giftCards, ...delivered.esims].map(withoutPictures) : [],
+    units: isDone ? delivered.units.map(forShop) : [],
     toppedUp: isDone ? delivered.toppedUp : [],
     problem,
   };
@@ -104,11 +100,10 @@ function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | 
 
 const piecesIn = (text = ''): number | null => (/^\d{1,9}$/.test(text) ? Number(text) : null);
 
-/** A result may have QR codes as pictures: they would make the fields of an order large. */
-function withoutPictures(unit: Unit): Unit {
-  const values: Readonly<Record<string, unknown>> = { ...unit };
-  const kept = Object.keys(labels).filter((name) => values[name] !== undefined);
-  return Object.fromEntries(kept.map((name) => [name, values[name]]));
+/** Without its status, and with its fields in one order: what is written is compared with what the shop has. */
+function forShop(unit: Unit): Unit {
+  const known = unitFieldNames.filter((name) => unit[name] !== undefined);
+  return Object.fromEntries(known.map((name) => [name, unit[name]]));
 }
 
 /** The result for programs, without codes. */
@@ -155,27 +150,4 @@ export function isWholeOrderGiven(statement: OrderStatement, order: ShopOrder): 
     return parts.length > 0 && parts.every((part) => given.has(part.lineId));
   };
   return order.lines.every((line) => line.remaining > 0 && isGiven(line));
-}
-
-const labels: Readonly<Record<Exclude<keyof Unit, 'status'>, string>> = {
-  code: 'Code',
-  pin: 'PIN',
-  serial: 'Serial number',
-  url: 'Link',
-  expires_at: 'Valid until',
-  lpa: 'Activation code',
-  iccid: 'ICCID',
-  smdp_address: 'SM-DP+ address',
-  matching_id: 'Matching ID',
-  confirmation_code: 'Confirmation code',
-  qr_url: 'QR code',
-  apple_install_url: 'Install on iPhone',
-};
-
-export function unitFields(unit: Unit): readonly { readonly label: string; readonly value: string }[] {
-  const values: Readonly<Record<string, string | undefined>> = { ...unit };
-  return Object.entries(labels).flatMap(([name, label]) => {
-    const value = values[name];
-    return value === undefined ? [] : [{ label, value }];
-  });
 }

@@ -2,14 +2,8 @@ import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { messageText } from '../../core/message-text.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import {
-  codesJson,
-  type LineStatement,
-  type OrderStatement,
-  resultJson,
-  saysPaid,
-  unitFields,
-} from '../shop/order-statement.ts';
+import { labelledFields } from '../../core/answers/unit-fields.ts';
+import { codesJson, type LineStatement, type OrderStatement, resultJson, saysPaid } from '../shop/order-statement.ts';
 import { type Fields, isObject, listOf } from '../shop/payload-values.ts';
 import { nobodyMailed } from '../shop/platform.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
@@ -109,7 +103,7 @@ export const codesField = (given: readonly LineStatement[]): readonly OrderField
 
 export function lineFields(line: LineStatement, withCodes: boolean, now: OrderNow): readonly OrderField[] {
   const texts = line.units.map((unit) =>
-    shownFields(unit, now).map(({ label, value }) => (label === fieldKeys.lineCodes ? value : `${label}: ${value}`)),
+    shownFields(unit, now).map(({ name, label, value }) => (name === 'code' ? value : `${label}: ${value}`)),
   );
   const value = texts.map((fields) => fields.join(', ')).join('\n');
   const codes = withCodes && texts.length > 0 ? [{ key: fieldKeys.lineCodes, value }] : [];
@@ -117,10 +111,10 @@ export function lineFields(line: LineStatement, withCodes: boolean, now: OrderNo
 }
 
 /** A time is shown as its day in the zone of the shop: customers in all languages read that. */
-function shownFields(unit: Unit, { zoneMs }: OrderNow): ReturnType<typeof unitFields> {
+function shownFields(unit: Unit, { zoneMs }: OrderNow): ReturnType<typeof labelledFields> {
   const endMs = /T/.test(unit.expires_at ?? '') ? Date.parse(unit.expires_at ?? '') : Number.NaN;
-  if (!Number.isFinite(endMs)) return unitFields(unit);
-  return unitFields({ ...unit, expires_at: new Date(endMs + zoneMs).toISOString().slice(0, 10) });
+  if (!Number.isFinite(endMs)) return labelledFields(unit);
+  return labelledFields({ ...unit, expires_at: new Date(endMs + zoneMs).toISOString().slice(0, 10) });
 }
 
 export interface OrderNote {
@@ -215,7 +209,7 @@ export function customerParts(line: LineStatement): readonly LineStatement[] {
 
 /** Says that the customer was given the units of this part. */
 export function customerMarker(statement: OrderStatement, { boughtId, units, toppedUp }: LineStatement): string {
-  return markerOf('customer', statement, [boughtId, units.map((unit) => unitFields(unit)), toppedUp]);
+  return markerOf('customer', statement, [boughtId, units, toppedUp]);
 }
 
 /** Notes that give the customer the units of these parts: one, if it is not too long. */

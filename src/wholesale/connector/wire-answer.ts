@@ -1,23 +1,10 @@
 import { z } from 'zod';
+import { unitFieldNames } from '../../core/answers/unit-fields.ts';
 import type { Operation } from '../../core/order/purchase.ts';
 import { candidates, lists, words } from './wire-parts.ts';
 
-const unitFields = z.enum([
-  'code',
-  'pin',
-  'serial',
-  'url',
-  'expires_at',
-  'iccid',
-  'lpa',
-  'smdp_address',
-  'matching_id',
-  'confirmation_code',
-  'qr_url',
-  'apple_install_url',
-]);
 /** A unit without one of these does not count as delivered. */
-const required = z.array(unitFields);
+const required = z.array(z.enum(unitFieldNames));
 
 /** Refuses a name that is in two of these lists: it would be read as two things, or as the one that is asked for first. */
 const readsOnce =

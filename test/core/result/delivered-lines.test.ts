@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
-import { deliveredLines, type OrderedEntry } from '../../../src/core/result/delivered-lines.ts';
-import type { ResultDocument, ResultEntry, ResultEntryState } from '../../../src/core/result/result-document.ts';
+import { deliveredOf, type OrderedEntry } from '../../../src/core/result/delivered-lines.ts';
+import type { ResultEntry, ResultEntryState } from '../../../src/core/result/result-document.ts';
 
 interface Given {
   readonly state: ResultEntryState;
@@ -13,8 +13,8 @@ interface Given {
 
 const cards = (count: number): Unit[] => Array.from({ length: count }, (_, index) => ({ code: `CODE-${index}` }));
 
-/** The only line of an order with these entries, as its customer sees it. */
-function lineWith(...given: readonly Given[]) {
+/** What a line with these entries gives its customer. */
+function givenBy(...given: readonly Given[]) {
   const ordered = new Map<string, OrderedEntry>();
   const entries = given.map((each, index): ResultEntry => {
     const { state, units = [], quantity = 1, operation = 'gift_card_order', replaced = false } = each;
@@ -31,91 +31,61 @@ function lineWith(...given: readonly Given[]) {
     const rest = { resolved_by: null, order_number: 'GC-1', currency: 'USD', cost: '1.00', error: null };
     return { reference, operation, state, units, ...rest };
   });
-  const document: ResultDocument = {
-    source: 'shop',
-    order_id: '1001',
-    state: 'completed',
-    sandbox: true,
-    metadata: {},
-    lines: [{ line_id: '1', state: 'fulfilled', entries, error: null }],
-    updated_at: '2026-11-21T12:00:00.000Z',
-  };
-  return deliveredLines(document, ordered)[0];
+  return deliveredOf({ line_id: '1', state: 'fulfilled', entries, error: null }, ordered);
 }
 
-const counts = { later: 0, byHand: 0, notDelivered: 0 };
+const nothing = { units: [], toppedUp: [], isComplete: false };
 
-describe('a line as its customer sees it', () => {
-  it('has its units, and nothing is missing', () => {
-    const line = lineWith({ state: 'fulfilled', units: cards(2), quantity: 2 });
-    expect(line).toEqual({
-      line_id: '1',
-      product: 'steam-10',
-      giftCards: cards(2),
-      esims: [],
-      toppedUp: [],
-      ...counts,
-    });
+describe('what a line gives its customer', () => {
+  it('is its units, and it says that nothing is missing', () => {
+    const line = givenBy({ state: 'fulfilled', units: cards(2), quantity: 2 });
+    expect(line).toEqual({ units: cards(2), toppedUp: [], isComplete: true });
   });
 
-  it.each(['pending', 'sending', 'waiting', 'unknown', 'placed', 'held', 'needs_review'] as const)(
-    'that is %s shows the units that are there and counts the others as still to come',
+  it.each(['fulfilled', 'placed', 'needs_review', 'needs_manual_delivery'] as const)(
+    'is the units that are there of an entry that is %s, and it says that some are missing',
     (state) => {
-      const line = lineWith({ state, units: cards(1), quantity: 3 });
-      expect(line).toMatchObject({ ...counts, giftCards: cards(1), later: 2 });
+      expect(givenBy({ state, units: cards(1), quantity: 3 })).toEqual({ ...nothing, units: cards(1) });
     },
   );
-
-  it('counts what a person delivers by hand', () => {
-    const line = lineWith({ state: 'needs_manual_delivery', units: cards(1), quantity: 3 });
-    expect(line).toMatchObject({ ...counts, giftCards: cards(1), byHand: 2 });
-  });
 
   it.each(['rejected', 'expired', 'cancelled', 'refunded'] as const)(
-    'shows no unit of an entry that is %s: what it may have had is worth nothing',
+    'is no unit of an entry that is %s: what it may have had is worth nothing',
     (state) => {
-      expect(lineWith({ state, units: cards(1), quantity: 2 })).toMatchObject({
-        ...counts,
-        giftCards: [],
-        notDelivered: 2,
-      });
+      expect(givenBy({ state, units: cards(1) })).toEqual(nothing);
     },
   );
 
-  it('shows no units of which a person has to judge first: more than were ordered, or one twice', () => {
-    const more = lineWith({ state: 'needs_review', units: cards(3), quantity: 2 });
-    expect(more).toMatchObject({ ...counts, giftCards: [], later: 2 });
-    const twice = lineWith({ state: 'needs_review', units: [{ code: 'A1' }, { code: 'A1' }], quantity: 2 });
-    expect(twice).toMatchObject({ ...counts, giftCards: [], later: 2 });
+  it('is no unit that a person has to judge first: more than were ordered, or one twice', () => {
+    expect(givenBy({ state: 'needs_review', units: cards(3), quantity: 2 })).toEqual(nothing);
+    const twice = [{ code: 'A1' }, { code: 'A1' }];
+    expect(givenBy({ state: 'needs_review', units: twice, quantity: 2 })).toEqual(nothing);
   });
 
-  it('shows no placeholder and no field that says that there is nothing', () => {
-    const line = lineWith({ state: 'placed', units: [{ code: 'PENDING' }, { code: 'A1', pin: 'N/A' }], quantity: 2 });
-    expect(line).toMatchObject({ giftCards: [{ code: 'A1' }], later: 1 });
-    expect(line?.giftCards[0]).not.toHaveProperty('pin');
+  it('is no placeholder and no field that says that there is nothing', () => {
+    const line = givenBy({ state: 'placed', units: [{ code: 'PENDING' }, { code: 'A1', pin: 'N/A' }], quantity: 2 });
+    expect(line).toEqual({ ...nothing, units: [{ code: 'A1' }] });
   });
 
-  it('counts the parts of a line, and not the entry that they replace', () => {
-    const line = lineWith(
-      { state: 'rejected', quantity: 3, replaced: true },
-      { state: 'fulfilled', units: [{ code: 'A1' }, { code: 'A2' }], quantity: 2 },
-      { state: 'rejected', quantity: 1 },
-    );
-    expect(line).toMatchObject({ ...counts, giftCards: [{ code: 'A1' }, { code: 'A2' }], notDelivered: 1 });
+  it('is what the parts of the line give, and not the entry that they replace', () => {
+    const replaced = { state: 'rejected', quantity: 3, replaced: true } as const;
+    const first = { state: 'fulfilled', units: [{ code: 'A1' }, { code: 'A2' }], quantity: 2 } as const;
+    const units = [{ code: 'A1' }, { code: 'A2' }];
+    expect(givenBy(replaced, first, { state: 'rejected' })).toEqual({ ...nothing, units });
+    const second = { state: 'fulfilled', units: [{ code: 'A3' }] } as const;
+    const all = [...units, { code: 'A3' }];
+    expect(givenBy(replaced, first, second)).toEqual({ units: all, toppedUp: [], isComplete: true });
   });
 
-  it('has the eSIM that was topped up, and counts a top-up that is not there yet', () => {
+  it('is the eSIM that was topped up', () => {
     const topUp = { operation: 'esim_topup', quantity: null } as const;
-    expect(lineWith({ ...topUp, state: 'fulfilled' })).toMatchObject({ ...counts, toppedUp: ['8999901000000000013'] });
-    expect(lineWith({ ...topUp, state: 'waiting' })).toMatchObject({ ...counts, toppedUp: [], later: 1 });
-    expect(lineWith({ ...topUp, state: 'rejected' })).toMatchObject({ ...counts, toppedUp: [], notDelivered: 1 });
+    const toppedUp = ['8999901000000000013'];
+    expect(givenBy({ ...topUp, state: 'fulfilled' })).toEqual({ units: [], toppedUp, isComplete: true });
+    expect(givenBy({ ...topUp, state: 'waiting' })).toEqual(nothing);
   });
 
-  it('is not there for a cancel, which delivers nothing', () => {
-    expect(lineWith({ state: 'fulfilled', operation: 'esim_cancel', quantity: null })).toBeUndefined();
-  });
-
-  it('does not know how many units a line has that was not accepted', () => {
-    expect(lineWith()).toMatchObject({ product: null, notDelivered: null });
+  it('is not there for a cancel, and for a line that was not accepted', () => {
+    expect(givenBy({ state: 'fulfilled', operation: 'esim_cancel', quantity: null })).toBeNull();
+    expect(givenBy()).toBeNull();
   });
 });

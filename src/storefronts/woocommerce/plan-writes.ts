@@ -82,9 +82,9 @@ function missingNotes(
   const given = givenLines(statement, now.order);
   const isMarked = (marker: string): boolean => posts.stateOf(marker) === 'posted';
   const isPosted = (part: LineStatement): boolean => isMarked(customerMarker(statement, part));
-  // Each code is mailed once. Earlier versions told each line in one part.
+  // Each code is mailed once.
   const partsLeft = (line: LineStatement): readonly LineStatement[] =>
-    isPosted(line) ? [] : customerParts(line).filter((part) => !isPosted(part));
+    customerParts(line).filter((part) => !isPosted(part));
   const waits = isMoving(statement) && posts.countPosted(true) >= mostEarlyMails;
   // A line that the shop changed after its mail is not given any more, and the customer has read it all the same.
   const isMailed = (line: LineStatement): boolean => line.stage === 'done' && partsLeft(line).length === 0;

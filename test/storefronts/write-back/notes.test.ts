@@ -1,8 +1,6 @@
-import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { redeliver } from '../../support/redeliver.ts';
-import { customerNoteFor } from '../woocommerce/note-of-units.ts';
 import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, WrittenShop, writtenWooShop } from './written-shop.ts';
@@ -96,26 +94,6 @@ describe('an order with more codes than a note can keep', () => {
       ),
     ).toEqual([1, 1]);
     expect(mails().map((text) => text.match(/Steam 20 × 900/g)?.length)).toEqual([2, 1]);
-  });
-});
-
-describe('a line of many codes that an earlier version mailed in one part', () => {
-  it('is not mailed again', async () => {
-    const { stub, written, order, mails } = await shopWith([card('71', 30)]);
-    await written.buy();
-    await written.told();
-    const units = [...(mails()[0] ?? '').matchAll(/CODE-[^<]+/g)].map(([code]) => ({ code }));
-    // Nothing has the markers of its parts.
-    stub.shop.notes.clear();
-    order.body = { ...order.body, meta_data: [] };
-    const { marker } = customerNoteFor({}, ...units);
-    const posts = { [marker]: { isForCustomer: true, state: 'posted', sinceMono: 0, bootId: null } };
-    const outbox = new SqliteDatabase(written.outbox.path);
-    expect(outbox.prepare('UPDATE deliveries SET note_posts = ?').run(JSON.stringify(posts)).changes).toBe(1);
-    outbox.close();
-    await redeliver(written.store, {}, Date.now());
-    await written.told();
-    expect([units.length, mails().length]).toEqual([30, 1]);
   });
 });
 

@@ -34,8 +34,6 @@ const limits: WebhookSettings['limits'] = {
   verifiedBytes: 33_554_432,
   headersMs: 10_000,
   requestMs: 30_000,
-  waitS: 60,
-  waiting: 256,
 };
 
 /** The intake as the worker runs it, with its log, but without submission. */

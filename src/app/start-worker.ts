@@ -204,8 +204,7 @@ async function startParts(
   await startFolders(folders);
   const webhook = await startWebhook(deps, store, storefronts.intake, notify, readBack);
   if (webhook !== null) {
-    notified.push(webhook);
-    // The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long.
+    // The dispatcher stops at the same time: to wait for requests first, then for calls to the API, takes too long.
     await life.push('webhook', () => {
       dispatcher.stop().catch(() => undefined);
       return webhook.stop();

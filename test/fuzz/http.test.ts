@@ -84,16 +84,7 @@ describe('requests of any content to the webhook', () => {
 });
 
 const headerName = fc.oneof(
-  fc.constantFrom(
-    'Authorization',
-    'Content-Type',
-    'Content-Encoding',
-    'Prefer',
-    'Expect',
-    'Connection',
-    'Host',
-    'Upgrade',
-  ),
+  fc.constantFrom('Authorization', 'Content-Type', 'Content-Encoding', 'Expect', 'Connection', 'Host', 'Upgrade'),
   fc.constantFrom(
     'webhook-id',
     'webhook-timestamp',

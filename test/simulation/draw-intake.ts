@@ -112,7 +112,6 @@ function drawRequest(random: SeededRandom, batch: OrderBatch, number: number): R
     againAtMs: batch.againAtMs,
     proof: isForged ? 'forged' : random.pick('token', 'token', 'signature'),
     inBatch: random.chance(0.3),
-    waits: random.chance(0.1),
     cancelAtMs: random.chance(0.2) ? batch.atMs + random.int(0, 90_000) : null,
   };
 }

@@ -32,8 +32,6 @@ export interface RequestPlan {
   /** How it shows who sends it; `forged` must be refused. */
   readonly proof: 'token' | 'signature' | 'forged';
   readonly inBatch: boolean;
-  /** Whether it asks to wait for the result. */
-  readonly waits: boolean;
   /** When the shop cancels the order; null: never. */
   readonly cancelAtMs: number | null;
 }

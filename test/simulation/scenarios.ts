@@ -276,7 +276,6 @@ export const scenarios: readonly Scenario[] = [
             againAtMs: [],
             proof: 'token',
             inBatch: false,
-            waits: false,
             cancelAtMs: null,
           },
         ],

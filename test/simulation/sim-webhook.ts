@@ -29,8 +29,6 @@ export const webhookCallers = {
     verifiedBytes: 33_554_432,
     headersMs: 10_000,
     requestMs: 30_000,
-    waitS: 60,
-    waiting: 16,
   },
 } as const satisfies WebhookSettings;
 
@@ -104,7 +102,6 @@ export class SimWebhook {
     const headers = {
       'content-type': 'application/json',
       ...this.#proofOf(plan, body),
-      ...(plan.waits ? { prefer: 'wait=2' } : {}),
     };
     this.#send({ method: 'POST', path: '/v1/orders', headers, body }, (answer) => this.#posted(plan, answer));
   }

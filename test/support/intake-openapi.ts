@@ -113,7 +113,6 @@ const batchSchema = z.strictObject({ orders: z.array(orderSchema).min(1) }).meta
 const acknowledgementsSchema = z
   .strictObject({ orders: z.array(acknowledgementSchema) })
   .meta({ id: 'Acknowledgements' });
-const resultsSchema = z.strictObject({ orders: z.array(resultSchema) }).meta({ id: 'Results' });
 
 const named = {
   Order: orderSchema,
@@ -121,7 +120,6 @@ const named = {
   Acknowledgement: acknowledgementSchema,
   Acknowledgements: acknowledgementsSchema,
   Result: resultSchema,
-  Results: resultsSchema,
   Problem: problemSchema,
 };
 
@@ -159,12 +157,6 @@ function refusals(codes: readonly ProblemCode[]): Record<string, object> {
 
 const ofAllRoutes = ['unauthorized', 'source_not_allowed', 'rate_limited', 'internal', 'unavailable'] as const;
 
-const prefer = {
-  name: 'Prefer',
-  in: 'header',
-  description: '`wait=N`: answer when the order is settled or needs review, at the latest after N seconds.',
-  schema: { type: 'string', examples: ['wait=30'] },
-};
 const orderParameters = ['source', 'order_id'].map((name) => ({
   name,
   in: 'path',
@@ -180,7 +172,6 @@ const paths = {
       description:
         'The request is accepted whole or not at all. The answer is sent when it is on disk; the orders are bought after that. The same request sent again buys nothing and is answered with the same references.',
       security: [{ token: [] }, { standardWebhooks: [] }],
-      parameters: [prefer],
       requestBody: {
         required: true,
         content: {
@@ -192,13 +183,12 @@ const paths = {
       },
       responses: {
         '200': {
-          description:
-            'Every order was accepted before with the same content; or, with `Prefer: wait`, none is in progress any more.',
-          content: json('Acknowledgement', 'Acknowledgements', 'Result', 'Results'),
+          description: 'Every order was accepted before with the same content.',
+          content: json('Acknowledgement', 'Acknowledgements'),
         },
         '202': {
-          description: 'Accepted and on disk. With `Prefer: wait`: an order is still in progress.',
-          content: json('Acknowledgement', 'Acknowledgements', 'Result', 'Results'),
+          description: 'Accepted and on disk.',
+          content: json('Acknowledgement', 'Acknowledgements'),
         },
         ...refusals([
           'invalid_json',
@@ -220,7 +210,6 @@ const paths = {
       summary: 'Read the state of an order',
       description: 'The result document, with everything that was delivered. It requires a token.',
       security: [{ token: [] }],
-      parameters: [prefer],
       responses: {
         '200': { description: 'The result.', content: json('Result') },
         ...refusals([...ofAllRoutes, 'not_found']),

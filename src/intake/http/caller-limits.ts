@@ -26,8 +26,8 @@ export class CallerLimits {
   #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(limits: WebhookLimits, clock: Clock, logger: Logger) {
-    const { connections, connectionsPerAddress, requestMs, waitS } = limits;
-    const answerMs = requestMs + waitS * 1000 + readingMs;
+    const { connections, connectionsPerAddress, requestMs } = limits;
+    const answerMs = requestMs + readingMs;
     this.refusals = new RefusalCounts(clock, logger);
     this.failedTokens = new FailedTokens(clock, logger);
     this.guard = new ConnectionGuard(

@@ -10,11 +10,9 @@ import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
 import { type Admission, requireSource, type Web } from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import type { LargeAnswers } from './large-answers.ts';
 import { Refusal } from './problem.ts';
 import { readOrders } from './read-orders.ts';
 import type { TokenScope, WebhookSettings } from './settings.ts';
-import type { WaitingCallers } from './waiting-callers.ts';
 
 /** So many lines of a request count as one request of the caller's rate. */
 const linesPerRequest = 50;
@@ -27,8 +25,6 @@ interface OrderRoutesDeps {
   readonly logger: Logger;
   readonly admission: Admission;
   readonly commits: CommitQueue;
-  readonly waiting: WaitingCallers;
-  readonly largeAnswers: LargeAnswers;
   readonly onChanged: (accepted: AcceptedLines) => void;
 }
 
@@ -63,28 +59,8 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   if (isNew) deps.onChanged(acceptedLines(orders));
   const [first] = orders;
   const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
-  // Who waits gets the result, with its delivered codes.
-  if (caller.scopes.includes('read') && preferredWaitS(deps, context) !== null) {
-    const requestIds = orders.map(({ requestId }) => requestId);
-    // Not awaited here: this call would keep all that was read in memory, for as long as the caller waits.
-    return answerWhenDone(deps, context, { requestIds, single, location, caller: caller.name });
-  }
   const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
   return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
-}
-
-/** The results of orders, as soon as all are done, or when the caller does not want to wait any longer. */
-async function answerWhenDone(
-  deps: OrderRoutesDeps,
-  context: Context<Web>,
-  asked: { requestIds: readonly number[]; single: boolean; location: Record<string, string>; caller: string },
-): Promise<Response> {
-  const { requestIds, single, location, caller } = asked;
-  const waited = await waitIfPreferred(deps, context, requestIds);
-  await deps.largeAnswers.turn(requestIds.length, context.env.outgoing);
-  const documents = await Promise.all(await inTurns(requestIds, (requestId) => readResult(deps, caller, requestId)));
-  const status = documents.some(({ state }) => state === 'in_progress') ? 202 : 200;
-  return jsonAnswer(single ? documents[0] : { orders: documents }, status, { ...location, ...waited });
 }
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -92,9 +68,7 @@ async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
   const { caller, source, orderId } = requestedOrder(deps, context, 'read');
   const found = read.findOrder(source, orderId);
   if (found === null) throw notFound(source, orderId);
-  const { requestId } = found;
-  const waited = await waitIfPreferred(deps, context, [requestId]);
-  return jsonAnswer(await readResult(deps, caller, requestId), 200, waited ?? {});
+  return jsonAnswer(await readResult(deps, caller, found.requestId), 200);
 }
 
 /** The result of an order for a caller. Where it has codes, the audit log says who read them. */
@@ -154,29 +128,6 @@ function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>, s
 
 function notFound(source: string, orderId: string): Refusal {
   return new Refusal('not_found', `There is no order "${orderId}" of the source "${source}".`);
-}
-
-/** For how long the caller wants to wait (RFC 7240), and may; null: nothing valid is asked for. */
-function preferredWaitS({ config }: OrderRoutesDeps, { env }: Context<Web>): number | null {
-  // As Node parsed it: hono would copy all headers first.
-  const seconds = (env.incoming.headers['prefer'] ?? '')
-    .toString()
-    .split(',')
-    .map((preference) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;|$)/i.exec(preference)?.[1])
-    .find((found) => found !== undefined);
-  return seconds === undefined ? null : Math.min(Number(seconds), config.limits.waitS);
-}
-
-/** Waits as `Prefer: wait=N` asks, and returns the header of the answer; null: nothing valid is asked for. */
-async function waitIfPreferred(
-  deps: OrderRoutesDeps,
-  context: Context<Web>,
-  requestIds: readonly number[],
-): Promise<Record<string, string> | null> {
-  const waitS = preferredWaitS(deps, context);
-  if (waitS === null) return null;
-  await deps.waiting.wait(requestIds, waitS * 1000, context.req.raw.signal);
-  return { 'preference-applied': `wait=${waitS}` };
 }
 
 /** Maps some at once, and lets the worker do what else is due before it maps the next. */

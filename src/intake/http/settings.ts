@@ -37,10 +37,6 @@ export const defaultWebhookLimits = {
   verifiedBytes: 16_777_216,
   headersMs: 10_000,
   requestMs: 30_000,
-  /** The longest wait that `Prefer: wait` can ask for, in seconds. */
-  waitS: 60,
-  /** Requests that wait for a result at the same time. */
-  waiting: 256,
 };
 export type WebhookLimits = Readonly<typeof defaultWebhookLimits>;
 

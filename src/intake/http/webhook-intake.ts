@@ -12,12 +12,10 @@ import { CallerLimits } from './caller-limits.ts';
 import { hasFormOfSignature } from './signatures.ts';
 import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
-import { LargeAnswers } from './large-answers.ts';
 import { orderRoutes } from './order-routes.ts';
 import { problemResponse, Refusal } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
-import { WaitingCallers } from './waiting-callers.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 interface WebhookIntakeOptions {
@@ -46,7 +44,6 @@ const closeGraceMs = 2000;
 export class WebhookIntake {
   readonly #options: WebhookIntakeOptions;
   readonly #commits: CommitQueue;
-  readonly #waiting: WaitingCallers;
   readonly #limits: CallerLimits;
   #endpoints: Endpoints;
   #server: WebhookServer | null = null;
@@ -56,7 +53,6 @@ export class WebhookIntake {
     const { store, clock, logger, config, shops } = options;
     this.#options = options;
     this.#commits = new CommitQueue(store.intake, clock, logger, config.limits.uncommitted);
-    this.#waiting = new WaitingCallers(store.read, clock, config.limits.waiting);
     this.#limits = new CallerLimits(config.limits, clock, logger);
     this.#endpoints = this.#createEndpoints(config, shops);
     this.#commits.failed.catch(() => {
@@ -80,10 +76,6 @@ export class WebhookIntake {
   /** Rejects when a commit failed: from then on nothing is accepted. */
   get failed(): Promise<never> {
     return this.#commits.failed;
-  }
-
-  notify(): void {
-    this.#waiting.notify();
   }
 
   /** `warn`: > 50 % of the commit queue is used, callers were refused lately, or a changed SKU map is not in use. */
@@ -118,14 +110,13 @@ export class WebhookIntake {
   async stop(): Promise<void> {
     this.#state = 'stopping';
     const closed = this.#server?.close(closeGraceMs);
-    await this.#waiting.stop();
     await this.#commits.idle();
     await closed;
     await this.#limits.refusals.stop();
   }
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
-    const { store, clock, logger, version, onAccepted, readBack = null } = this.#options;
+    const { store, clock, logger, version, onAccepted = () => undefined, readBack = null } = this.#options;
     const orders = {
       config,
       store,
@@ -133,12 +124,7 @@ export class WebhookIntake {
       logger,
       admission: new Admission(config, clock, this.#limits),
       commits: this.#commits,
-      waiting: this.#waiting,
-      largeAnswers: new LargeAnswers(),
-      onChanged: (accepted: AcceptedLines) => {
-        onAccepted?.(accepted);
-        this.#waiting.notify();
-      },
+      onChanged: onAccepted,
     };
     const routes = [
       storefrontRoutes({ shops, limits: this.#limits, readBack }),

@@ -54,9 +54,6 @@ const selectOfShop = statementOf<[string, string], FoundOrder & { version: numbe
 const selectOfEntry = columnOf<[string], number>(
   'SELECT l.request_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
 );
-const selectVersions = statementOf<[string], { id: number; version: number }>(
-  'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
-);
 const selectOrder = statementOf<[number], FoundOrder & Readonly<Record<'receivedAt' | 'updatedAt', string>>>(
   `SELECT id, source, order_id AS orderId, ${isoOf('received_at_ms')} AS receivedAt, ${isoOf('updated_at_ms')} AS updatedAt
    FROM requests WHERE id = ?`,
@@ -220,10 +217,4 @@ export function findOrder(
 ): { readonly requestId: number; readonly version: number } | null {
   const found = selectOfShop(database).get(source, orderId);
   return found === undefined ? null : { requestId: found.id, version: found.version };
-}
-
-/** The versions of the results of these requests. At most some hundreds at once. */
-export function readResultVersions(database: Sqlite, requestIds: readonly number[]): ReadonlyMap<number, number> {
-  const rows = selectVersions(database).all(JSON.stringify(requestIds));
-  return new Map(rows.map(({ id, version }) => [id, version]));
 }

@@ -16,7 +16,7 @@ import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
 import { readBacklog, readCounts, readSources } from './entries-by-source.ts';
 import { listOrders } from './list-orders.ts';
-import { findOrder, readResultVersions, showEntry, showOrder } from './order-detail.ts';
+import { findOrder, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
 import { readMappedLine } from './mapped-lines.ts';
@@ -43,7 +43,6 @@ export class OutboxReader {
   readonly auditLog = this.#bind(readAuditLog);
 
   readonly resultFile = this.#bind(resultFileOf);
-  readonly resultVersions = this.#bind(readResultVersions);
   readonly deliveries = this.#bind(readDeliveries);
   readonly redeliveryCount = this.#bind(countRedelivery);
   readonly dueResults = this.#bind(readDueResults);

@@ -91,16 +91,6 @@ const post = (body: string | Buffer, more = ''): string =>
 
 const unknownKeys = `{${Array.from({ length: 60_000 }, (_, index) => `"quantty${index}":1`).join(',')}}`;
 const deepJson = '['.repeat(500_000);
-const batch = (size: number, run: string): string =>
-  JSON.stringify({
-    orders: Array.from({ length: size }, (_, index) => ({
-      source: 'waits',
-      order_id: `${run}-${index}`,
-      currency: 'USD',
-      lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
-    })),
-  });
-
 /** Requests one after the other on connections whose answers nobody reads. */
 const pipeline = (connections: number, request = 'GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'): Promise<unknown> =>
   many(connections, (index) =>
@@ -147,17 +137,6 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
         yield unknownKeys;
       }),
     ),
-  /** A thousand callers, each of which waits for all of its thousand orders. */
-  waits: async () => {
-    const bodies = Array.from({ length: 4 }, (_, index) => batch(1000, String(index)));
-    await many(1000, (index) =>
-      flood(index, function* () {
-        const body = bodies[index % bodies.length] ?? '';
-        yield post(body, 'prefer: wait=60\r\n');
-        yield body;
-      }),
-    );
-  },
   gzip_and_deep_json: () =>
     many(20, (index) =>
       flood(index, function* () {

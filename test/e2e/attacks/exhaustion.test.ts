@@ -77,7 +77,6 @@ const kinds: readonly Kind[] = [
   ofMany('slow_headers'),
   ofMany('slow_bodies'),
   ofMany('unknown_keys'),
-  ofMany('waits'),
   ofMany('gzip_and_deep_json'),
   ofMany('wrong_tokens'),
   { attack: 'two_gets', from: '127.0.0.1', callers: [shop, shopAt('127.0.0.1')] },

@@ -18,7 +18,7 @@ describe('the configuration of the HTTP intake', () => {
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',
       tokens: [{ name: 'shop', secrets: [good], scopes: ['post', 'read', 'cancel'], sources: ['shop1'] }],
-      limits: { bodyBytes: 1_048_576, batchLines: 1000, waitS: 60 },
+      limits: { bodyBytes: 1_048_576, batchLines: 1000 },
     });
   });
 

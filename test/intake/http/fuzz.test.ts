@@ -14,17 +14,10 @@ describe('any request body', () => {
   it(`is accepted and on disk, or refused with a problem and not on disk: ${runs} inputs`, async () => {
     const { call, outbox } = await startIntake();
     const header = fc.dictionary(
-      fc.constantFrom(
-        'authorization',
-        'webhook-id',
-        'webhook-signature',
-        'webhook-timestamp',
-        'prefer',
-        'content-type',
-      ),
+      fc.constantFrom('authorization', 'webhook-id', 'webhook-signature', 'webhook-timestamp', 'content-type'),
       fc.oneof(
         fc.string({ unit: fc.constantFrom(...Array.from('azAZ09 =+/.,;:v1"-')) }),
-        fc.constantFrom(`Bearer ${token}`, `Bearer ${boundToken}`, 'wait=0', 'wait=99999999999', 'application/json'),
+        fc.constantFrom(`Bearer ${token}`, `Bearer ${boundToken}`, 'application/json'),
       ),
       { maxKeys: 3 },
     );

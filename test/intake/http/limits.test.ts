@@ -231,23 +231,17 @@ describe('requests that arrive together', () => {
 });
 
 describe('a stop of the intake', () => {
-  it('answers open requests, ends all waits, accepts no new connection, and closes', async () => {
+  it('answers open requests, accepts no new connection, and closes', async () => {
     const running = await startIntake();
-    const waiting = running.post(order(), { prefer: 'wait=60' });
-    while (running.outbox.store.read.counts().pending === 0) await delay(5);
     const open = dial(running);
     const late = heard(open);
     await once(open, 'connect');
     const text = JSON.stringify(order({ order_id: 'late' }));
     open.write(`${head}Content-Length: ${text.length}\r\n\r\n${text.slice(0, 10)}`);
     await arrived(running);
-    const started = performance.now();
     const stopped = running.intake.stop();
     open.write(text.slice(10));
-    expect((await waiting).status).toBe(202);
     await stopped;
-    // Long before the end of the wait that it asked for.
-    expect(performance.now() - started).toBeLessThan(45_000);
     // A request that began before the stop is accepted.
     expect(await late).toContain('202 Accepted');
     expect(running.outbox.store.read.findOrder('shop1', 'late')).not.toBeNull();

@@ -1,8 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { acknowledgementSchema, problemSchema, resultSchema } from '../../support/intake-openapi.ts';
-import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { close, fulfilled } from '../../support/outbox.ts';
 import { order, startIntake } from './running-intake.ts';
 import { boundToken, token } from './running-intake-config.ts';
@@ -42,19 +39,17 @@ describe('posting an order', () => {
 
   it('does not say that nothing was accepted when its result cannot be told, and is the same when it is sent again', async () => {
     const { post, outbox } = await startIntake();
-    const [line] = order().lines;
-    const body = order({ lines: [line] });
-    const first = await post(body);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
-    const other = new SqliteDatabase(outbox.path);
-    other.exec(`CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'broken'); END`);
-    const failed = await post(body, { prefer: 'wait=20' });
+    const first = await post(order());
+    const resultDocument = outbox.store.read.resultDocument.bind(outbox.store.read);
+    outbox.store.read.resultDocument = () => {
+      throw new Error('broken');
+    };
+    const failed = await post(order());
     expect(problemSchema.parse(failed.json)).toMatchObject({ status: 500, code: 'internal' });
     expect(JSON.stringify(failed.json)).not.toContain('accepted');
     expect(JSON.stringify(failed.json)).toContain('Send it again');
-    other.exec('DROP TRIGGER broken');
-    other.close();
-    const again = await post(body);
+    outbox.store.read.resultDocument = resultDocument;
+    const again = await post(order());
     expect([again.status, again.json.lines]).toEqual([200, first.json.lines]);
   });
 
@@ -169,53 +164,6 @@ describe('reading an order', () => {
     expect((await call('GET', '/v1/orders/shop1/1001', other)).json.code).toBe('source_not_allowed');
     const nobody = await call('GET', '/v1/orders/shop1/1001');
     expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="order-sync"']);
-  });
-});
-
-describe('waiting for the result', () => {
-  it('ends when the order is settled, for GET and for POST', async () => {
-    // Without a notification the outbox would be read again after an hour, and the wait be longer, too.
-    const clock = new SystemClock();
-    const sleep = clock.sleep.bind(clock);
-    clock.sleep = (ms, signal) => sleep(ms >= 1000 ? 3_600_000 : ms, signal);
-    const { post, call, outbox, intake } = await startIntake({ clock });
-    const [line] = order().lines;
-    const body = order({ lines: [line] });
-    const posted = post(body, { prefer: 'wait=20' });
-    while (outbox.store.read.counts().pending === 0) await delay(5);
-    const read = call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'respond-async, wait=20' });
-    await delay(50);
-    const attempt = await outbox.opened({ nowMs: Date.now() });
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
-    intake.notify();
-    const answers = await Promise.all([posted, read]);
-    for (const answer of answers) {
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('preference-applied')).toBe('wait=20');
-      expect(resultSchema.parse(answer.json).state).toBe('completed');
-    }
-  });
-
-  it('ends after the time, with the current state of the order', async () => {
-    const { post, call } = await startIntake({ limits: { waitS: 1 } });
-    const started = performance.now();
-    const answer = await post(order(), { prefer: 'wait=600' });
-    expect(performance.now() - started).toBeGreaterThan(900);
-    expect([answer.status, answer.json.state, answer.headers.get('preference-applied')]).toEqual([
-      202,
-      'in_progress',
-      'wait=1',
-    ]);
-    expect((await call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'wait=0' })).json.state).toBe(
-      'in_progress',
-    );
-  });
-
-  it('is limited to a number of callers, and the others are answered at once', async () => {
-    const { post, call } = await startIntake({ limits: { waiting: 0 } });
-    const answer = await post(order(), { prefer: 'wait=30' });
-    expect([answer.status, answer.json.state]).toEqual([202, 'in_progress']);
-    expect((await call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'wait=30' })).status).toBe(200);
   });
 });
 

@@ -18,6 +18,4 @@ export const limits: WebhookSettings['limits'] = {
   verifiedBytes: 33_554_432,
   headersMs: 10_000,
   requestMs: 30_000,
-  waitS: 60,
-  waiting: 256,
 };

@@ -32,16 +32,6 @@ describe('a token', () => {
     },
   );
 
-  it('without the scope to read gets no result by waiting for it', async () => {
-    const { post } = await start({ scopes: ['post'] });
-    const posted = await post(ofTill(), { ...as(secret), prefer: 'wait=0' });
-    expect([posted.status, posted.headers.get('preference-applied')]).toEqual([202, null]);
-    expect(posted.json).not.toHaveProperty('metadata');
-    const reader = await start({});
-    const waited = await reader.post(ofTill(), { ...as(secret), prefer: 'wait=0' });
-    expect(waited.headers.get('preference-applied')).toBe('wait=0');
-  });
-
   it('may only touch the orders of its sources; one that names none gets the first', async () => {
     const { post, call } = await start({ sources: ['till', 'kiosk'] });
     const { source: _, ...nobodys } = ofTill();

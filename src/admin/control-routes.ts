@@ -8,8 +8,9 @@ import { operatorCommandSchema, type CommandResult, type OperatorCommand } from 
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import { secretDigest } from '../ops/callers.ts';
+import { programVersion } from '../ops/program-version.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
-import { controlMark, controlPath, reloadPath } from './control-protocol.ts';
+import { controlPath, reloadPath, versionHeader } from './control-protocol.ts';
 
 interface ControlOptions {
   /** The token in the worker's run file. */
@@ -51,7 +52,13 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
       return context.json({ error: { code: 'UNAUTHORIZED', message } }, 401);
     }
     options.proven(context.env.incoming.socket);
-    context.header(controlMark, '1');
+    context.header(versionHeader, programVersion);
+    const version = context.req.header(versionHeader) ?? 'unknown';
+    if (version !== programVersion) {
+      const message = `The worker is of version ${programVersion}, and the command of version ${version}`;
+      const hint = 'nothing was done: use the program of the worker, or restart the worker with yours';
+      return context.json({ error: { code: 'REFUSED', message, hint } }, 409);
+    }
     if (options.draining()) {
       const hint = 'try again when it has stopped';
       return context.json({ error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } }, 503);
@@ -64,18 +71,11 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     onError: (context) =>
       context.json({ error: { code: 'INVALID_INPUT', message: `A command has at most ${bodyBytes} bytes.` } }, 413),
   });
-  routes.post(reloadPath, limit, (context) =>
-    answer(context, options, 'reload', async () => {
-      const { needRestart, ...report } = await options.reload('command');
-      return { ...report, need_restart: needRestart };
-    }),
-  );
+  routes.post(reloadPath, limit, (context) => answer(context, options, 'reload', () => options.reload('command')));
   routes.post(controlPath, limit, async (context) => {
     const parsed = operatorCommandSchema.safeParse(await context.req.json().catch(() => null));
-    if (!parsed.success) {
-      const hint = 'are worker and command line of the same version?';
-      return context.json({ error: { code: 'INVALID_INPUT', message: 'This is not a command', hint } }, 422);
-    }
+    if (!parsed.success)
+      return context.json({ error: { code: 'INVALID_INPUT', message: 'This is not a command' } }, 422);
     return await answer(context, options, parsed.data.action, () => options.perform(parsed.data));
   });
   return routes;

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { controlMark, controlPath, reloadPath } from '../admin/control-protocol.ts';
+import { controlPath, reloadPath, versionHeader } from '../admin/control-protocol.ts';
 import type { Config } from '../config/config.ts';
+import type { ReloadReport } from '../config/reload-plan.ts';
 import { databaseName } from '../config/layers.ts';
 import {
-  commandResultSchema,
   isCalling,
   type CommandResult,
   type ExplainCommand,
@@ -91,12 +90,9 @@ async function performAnywhere(
   }
 }
 
-const answerSchema = z.object({ result: commandResultSchema });
-
 /** The answer of the running worker; null when no worker took the command, so nothing was done. */
 export async function askWorker(where: WorkerPlace, command: OperatorCommand): Promise<CommandResult | null> {
-  const body = await post(where, controlPath, command, isCalling(command) ? callsWithinMs : answerWithinMs);
-  return body === null ? null : answerSchema.parse(body).result;
+  return await post(where, controlPath, command, isCalling(command) ? callsWithinMs : answerWithinMs);
 }
 
 /**
@@ -110,16 +106,13 @@ export async function requireOwnDatabase({ dataDir }: WorkerPlace): Promise<void
   openReadOnly(path).close();
 }
 
-const texts = z.array(z.string());
-const reloadSchema = z.object({ result: z.object({ applied: texts, need_restart: texts, warnings: texts }) });
-
 /**
  * Has the running worker read its configuration again: its own file, variables and flags, not those of the caller.
  * @throws OrderSyncError CONFIG_INVALID when the worker refuses it; UNREACHABLE when no worker takes commands
  */
-export async function reloadWorker(where: WorkerPlace): Promise<z.infer<typeof reloadSchema>['result']> {
-  const body = await post(where, reloadPath, {}, answerWithinMs);
-  if (body !== null) return reloadSchema.parse(body).result;
+export async function reloadWorker(where: WorkerPlace): Promise<ReloadReport> {
+  const report = await post<ReloadReport>(where, reloadPath, {}, answerWithinMs);
+  if (report !== null) return report;
   await requireOwnDatabase(where);
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
     hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
@@ -131,30 +124,33 @@ export function loopbackAddress(address: string): string {
   return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }
 
-const errorSchema = z.object({
-  error: z.object({ code: z.string(), message: z.string(), hint: z.string().nullish() }),
-});
+type Answer<T> = { result: T; error?: never } | { error: { code: string; message: string; hint?: string | null } };
 
 /**
  * Posts to the worker of this configuration. Null when no worker took it: the run file is only a hint, it may have
  * outlived its worker and lead to any other program.
  * @throws OrderSyncError when the worker refuses; UNREACHABLE when it took the command and its answer is missing
  */
-async function post({ dataDir }: WorkerPlace, path: string, content: unknown, withinMs: number): Promise<unknown> {
+async function post<T>({ dataDir }: WorkerPlace, path: string, content: unknown, withinMs: number): Promise<T | null> {
   const run = readRunFile(dataDir);
   if (run?.control_token === undefined) return null;
-  let body: unknown;
+  let answered: Answer<T>;
   try {
     const answer = await fetch(`http://${loopbackAddress(run.admin_address)}${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${run.control_token}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${run.control_token}`,
+        'content-type': 'application/json',
+        [versionHeader]: programVersion,
+      },
       body: JSON.stringify(content),
       signal: AbortSignal.timeout(withinMs),
       redirect: 'manual',
     });
-    // Without the mark, the answer is not from the worker that wrote the run file.
-    if (answer.headers.get(controlMark) === null) return null;
-    body = await answer.json();
+    // Without a version, the answer is not from the worker that wrote the run file.
+    if (answer.headers.get(versionHeader) === null) return null;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker takes commands of its own version only
+    answered = (await answer.json()) as Answer<T>;
   } catch (cause) {
     if (isConnectionRefused(cause)) return null;
     throw new OrderSyncError('UNREACHABLE', `The worker at ${run.admin_address} did not answer in full`, {
@@ -162,9 +158,8 @@ async function post({ dataDir }: WorkerPlace, path: string, content: unknown, wi
       cause,
     });
   }
-  const failed = errorSchema.safeParse(body);
-  if (!failed.success) return body;
-  const { code, message, hint } = failed.data.error;
+  if (answered.error === undefined) return answered.result;
+  const { code, message, hint } = answered.error;
   throw new OrderSyncError(isErrorCode(code) ? code : 'INVARIANT', message, typeof hint === 'string' ? { hint } : {});
 }
 

@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { controlRoutes } from '../../src/admin/control-routes.ts';
-import { controlPath } from '../../src/admin/control-protocol.ts';
+import { controlPath, versionHeader } from '../../src/admin/control-protocol.ts';
+import { programVersion } from '../../src/ops/program-version.ts';
 import { startHealthServer } from '../../src/admin/health-server.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 
@@ -75,7 +76,11 @@ it('a command that takes long keeps its connection, however many others are open
   const { server, finish, begun } = await started();
   const answered = fetch(`http://${server.address}${controlPath}`, {
     method: 'POST',
-    headers: { authorization: 'Bearer the-token', 'content-type': 'application/json' },
+    headers: {
+      authorization: 'Bearer the-token',
+      'content-type': 'application/json',
+      [versionHeader]: programVersion,
+    },
     body: JSON.stringify({ action: 'reconcile', shop: null, sinceMs: null }),
   });
   answered.catch(() => undefined);

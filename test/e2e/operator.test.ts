@@ -6,6 +6,8 @@ import { connect, createServer as createTcpServer, type Server as TcpServer } fr
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { versionHeader } from '../../src/admin/control-protocol.ts';
+import { programVersion } from '../../src/ops/program-version.ts';
 import { readRunFile, writeRunFile } from '../../src/ops/run-file.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { runHere } from '../cli/installation.ts';
@@ -180,7 +182,12 @@ describe('the control endpoint of a worker', () => {
     const command = { action: 'pause', scope: 'account', actor: 'me', reason: 'because' };
     const post = async (headers: Record<string, string>, body: string = JSON.stringify(command)) => {
       const url = `http://${run?.admin_address}/control/commands`;
-      const all = { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers };
+      const all = {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        [versionHeader]: programVersion,
+        ...headers,
+      };
       return (await fetch(url, { method: 'POST', headers: all, body })).status;
     };
     expect(await post({ authorization: '' })).toBe(401);
@@ -188,6 +195,7 @@ describe('the control endpoint of a worker', () => {
     expect(await post({ origin: 'http://127.0.0.1' })).toBe(403);
     expect(await post({ 'sec-fetch-site': 'same-origin' })).toBe(403);
     expect(await post({ 'content-type': 'text/plain' })).toBe(403);
+    expect(await post({ [versionHeader]: '0.0.1' })).toBe(409);
     expect(await post({}, '{')).toBe(422);
     expect(await post({}, JSON.stringify({ ...command, scope: 'nothing' }))).toBe(422);
     expect(await post({}, JSON.stringify({ ...command, more: 1 }))).toBe(422);
@@ -253,6 +261,7 @@ async function statusLine(request: {
     `host: ${request.host}`,
     `authorization: Bearer ${request.token}`,
     'content-type: application/json',
+    `${versionHeader}: ${programVersion}`,
     `content-length: ${request.bytes ?? Buffer.byteLength(request.body)}`,
     'connection: close',
   ];

@@ -8,10 +8,10 @@ import { reloadWorker } from '../worker-client.ts';
 export function addReload(program: Command, context: CliContext): void {
   const command = program.command('reload');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
-    const report = await reloadWorker({ dataDir: await dataDirOf(options) });
-    const { applied, need_restart: needRestart, warnings } = report;
-    const notes = warnings.map((warning) => `warning: ${warning}`);
+    const { needRestart, ...report } = await reloadWorker({ dataDir: await dataDirOf(options) });
+    const notes = report.warnings.map((warning) => `warning: ${warning}`);
     writeNotes(context, options, notes);
-    writeAnswer(context, options, report, plainLines(reloadedTexts({ applied, needRestart })));
+    const texts = plainLines(reloadedTexts({ ...report, needRestart }));
+    writeAnswer(context, options, { ...report, need_restart: needRestart }, texts);
   });
 }

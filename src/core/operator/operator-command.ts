@@ -9,7 +9,7 @@ import {
 } from '../order/order-request.ts';
 import { allowedActions, type EntryState, entryStates } from '../entry/states.ts';
 import { operations } from '../order/purchase.ts';
-import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
+import type { EntryExplanation, QueueExplanation } from './queue-explanation.ts';
 import { enteredUnitsSchema } from './units-by-person.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
@@ -53,7 +53,7 @@ export function statesFor(action: BulkAction): readonly EntryState[] {
   );
 }
 
-// The commands that the command line sends to a running worker. Both have the same version, so the shape is no contract.
+// The commands that the command line sends to a running worker. Both must have the same version, so the shape is no contract.
 
 const reference = z.string().min(1).max(36);
 const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
@@ -196,111 +196,120 @@ export function isCalling(command: OperatorCommand): command is CallingCommand {
   return ['reconcile', 'read_catalogue', 'check_api'].includes(command.action);
 }
 
-const state = z.enum(entryStates);
-const strings = z.array(z.string()).readonly();
-const days = z.number().nullable();
-const listOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.object(shape).readonly()).readonly();
+// What the worker answers. Its protocol has one version, which the request names, so nobody checks these again.
 
-export const commandResultSchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('entry'),
-    reference: z.string(),
-    before: state,
-    after: state,
-    newReference: z.string().nullable(),
-  }),
-  z.object({
-    kind: z.literal('acknowledged'),
-    /** The ids of the rows that left the list. */
-    acknowledged: strings,
-    /** The named ids that cannot be acknowledged; `hint`: the next step of the person. */
-    refused: listOf({ id: z.string(), code: z.enum(['REFUSED', 'NOT_FOUND']), message: z.string(), hint: z.string() }),
-  }),
-  z.object({
-    kind: z.literal('bulk'),
-    changed: strings,
-    refused: listOf({ reference: z.string(), message: z.string(), hint: z.string() }),
-  }),
-  z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
+interface EntryResult {
+  kind: 'entry';
+  reference: string;
+  before: EntryState;
+  after: EntryState;
+  newReference: string | null;
+}
+
+interface AcknowledgedResult {
+  kind: 'acknowledged';
+  /** The ids of the rows that left the list. */
+  acknowledged: readonly string[];
+  /** The named ids that cannot be acknowledged; `hint`: the next step of the operator. */
+  refused: readonly { id: string; code: 'REFUSED' | 'NOT_FOUND'; message: string; hint: string }[];
+}
+
+interface BulkResult {
+  kind: 'bulk';
+  changed: readonly string[];
+  refused: readonly { reference: string; message: string; hint: string }[];
+}
+
+interface ReconciledResult {
+  kind: 'reconciled';
+  shops: readonly {
+    platform: string;
+    shop: string;
+    /** The run read all changes. If not, the next run continues, or `error` says why it cannot. */
+    complete: boolean;
+    pages: number;
+    orders: number;
+    accepted: number;
+    takenBack: number;
+    flagged: number;
+    unreadable: number;
+    /** The newest change that was read, by the shop's clock; null when nothing was read. */
+    readToMs: number | null;
+    error: { kind: string; message: string } | null;
+  }[];
+}
+
+/** The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read completely. */
+interface CatalogueResult {
+  kind: 'catalogue';
+  products: readonly {
+    variant: string;
+    /** False for a website-only product (Spec 1). */
+    sellable: boolean;
+    maxQuantity: number | null;
+    /** The currencies that it has a price in; empty when the catalogue shows no prices. */
+    currencies: readonly string[];
+  }[];
+  plans: readonly {
+    plan: string;
+    sellable: boolean;
+    /** Whether `days` must be given (Spec 2). */
+    daily: boolean;
+    minDays: number | null;
+    maxDays: number | null;
+    currencies: readonly string[];
+  }[];
+  /** Why the catalogue of products was not read to its end; null when it was, or when every item was found. */
+  productsProblem: string | null;
+  plansProblem: string | null;
+}
+
+interface ApiResult {
+  kind: 'api';
+  keys: readonly {
+    key: string;
+    /** `no_slot`: the budget had none in time, or the worker does not know the key. */
+    verdict: 'open' | 'closed' | 'cannot_tell' | 'no_slot';
+    /** The row of the decision table that the answer is; null when there was no call. */
+    outcome: string | null;
+    message: string;
+    currencies?: readonly string[] | undefined;
+  }[];
+  /** By how much this machine's clock is ahead of the API's; null: its answers do not tell. */
+  aheadMs: number | null;
+}
+
+interface SubmittedResult {
+  kind: 'submitted';
+  lines: readonly {
+    status: 'accepted' | 'known' | 'conflict';
+    source: string;
+    orderId: string;
+    lineId: string;
+    reference: string;
+    differences: readonly { field: string; was: unknown; is: unknown }[];
+  }[];
+}
+
+export type CommandResult =
+  | EntryResult
+  | AcknowledgedResult
+  | BulkResult
+  | { kind: 'scope'; scope: string; paused: boolean }
   /** `nextId`: where the next step continues; null: there is none. */
-  z.object({ kind: z.literal('results'), due: z.number(), nextId: z.number().nullable() }),
-  z.object({ kind: z.literal('revealed'), units: z.array(z.record(z.string(), z.string()).readonly()).readonly() }),
-  z.object({
-    kind: z.literal('sealed'),
-    sealsWith: z.string().nullable(),
-    unreadable: strings,
-    more: z.boolean(),
-  }),
-  z.object({
-    kind: z.literal('reconciled'),
-    shops: listOf({
-      platform: z.string(),
-      shop: z.string(),
-      /** The run read all changes. If not, the next run continues, or `error` says why it cannot. */
-      complete: z.boolean(),
-      pages: z.number(),
-      orders: z.number(),
-      accepted: z.number(),
-      takenBack: z.number(),
-      flagged: z.number(),
-      unreadable: z.number(),
-      /** The newest change that was read, by the shop's clock; null when nothing was read. */
-      readToMs: z.number().nullable(),
-      error: z.object({ kind: z.string(), message: z.string() }).readonly().nullable(),
-    }),
-  }),
-  /** The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read completely. */
-  z.object({
-    kind: z.literal('catalogue'),
-    products: listOf({
-      variant: z.string(),
-      /** False for a website-only product (Spec 1). */
-      sellable: z.boolean(),
-      maxQuantity: z.number().nullable(),
-      /** The currencies that it has a price in; empty when the catalogue shows no prices. */
-      currencies: strings,
-    }),
-    plans: listOf({
-      plan: z.string(),
-      sellable: z.boolean(),
-      /** Whether `days` must be given (Spec 2). */
-      daily: z.boolean(),
-      minDays: days,
-      maxDays: days,
-      currencies: strings,
-    }),
-    /** Why the catalogue of products was not read to its end; null when it was, or when every item was found. */
-    productsProblem: z.string().nullable(),
-    plansProblem: z.string().nullable(),
-  }),
-  z.object({
-    kind: z.literal('api'),
-    keys: listOf({
-      key: z.string(),
-      /** `no_slot`: the budget had none in time, or the worker does not know the key. */
-      verdict: z.enum(['open', 'closed', 'cannot_tell', 'no_slot']),
-      /** The row of the decision table that the answer is; null when there was no call. */
-      outcome: z.string().nullable(),
-      message: z.string(),
-      currencies: strings.optional(),
-    }),
-    /** By how much this machine's clock is ahead of the API's; null: its answers do not tell. */
-    aheadMs: z.number().nullable(),
-  }),
-  z.object({ kind: z.literal('queue'), explanation: queueExplanationSchema }),
-  z.object({ kind: z.literal('queued_entry'), explanation: entryExplanationSchema }),
-  z.object({
-    kind: z.literal('submitted'),
-    lines: listOf({
-      status: z.enum(['accepted', 'known', 'conflict']),
-      source: z.string(),
-      orderId: z.string(),
-      lineId: z.string(),
-      reference: z.string(),
-      differences: listOf({ field: z.string(), was: z.unknown(), is: z.unknown() }),
-    }),
-  }),
-]);
-export type CommandResult = z.infer<typeof commandResultSchema>;
+  | { kind: 'results'; due: number; nextId: number | null }
+  | { kind: 'revealed'; units: readonly Readonly<Record<string, string>>[] }
+  | {
+      kind: 'sealed';
+      sealsWith: string | null;
+      unreadable: readonly string[];
+      more: boolean;
+    }
+  | ReconciledResult
+  | CatalogueResult
+  | ApiResult
+  | { kind: 'queue'; explanation: QueueExplanation }
+  | { kind: 'queued_entry'; explanation: EntryExplanation }
+  | SubmittedResult;
 /** What a command brings, without its kind. */
 export type ResultOf<Kind extends CommandResult['kind']> = Omit<Extract<CommandResult, { kind: Kind }>, 'kind'>;

@@ -1,79 +1,71 @@
-import { z } from 'zod';
-
 // What `queue explain --json` prints: a contract (docs/cli.md). The worker makes it, the command line only prints it.
 
-const time = z.string().nullable();
-const sentences = z.array(z.string()).readonly();
-
-const pauseViewSchema = z.object({
-  scope: z.string(),
-  reason: z.string(),
-  message: z.string(),
-  opened_by: z.string(),
-  since: z.string(),
-  /** When the worker looks at it again; null: only a person resumes it. */
-  probe_at: time,
-  probes: z.number(),
+export interface PauseView {
+  scope: string;
+  reason: string;
+  message: string;
+  opened_by: string;
+  since: string;
+  /** When the worker looks at it again; null: only an operator resumes it. */
+  probe_at: string | null;
+  probes: number;
   /** Entries to send that it keeps from being sent. */
-  holds_up: z.number(),
-});
-export type PauseView = z.infer<typeof pauseViewSchema>;
+  holds_up: number;
+}
 
-const keyViewSchema = z.object({
-  name: z.string(),
-  state: z.enum(['ready', 'paused', 'backing_off', 'throttled']),
-  since: time,
+interface KeyView {
+  name: string;
+  state: 'ready' | 'paused' | 'backing_off' | 'throttled';
+  since: string | null;
   /** When this state ends by itself. */
-  until: time,
-  orders_used: z.number(),
-  requests_used: z.number(),
-});
+  until: string | null;
+  orders_used: number;
+  requests_used: number;
+}
 
-const limitViewSchema = z.object({
-  limit: z.enum(['orders', 'requests']),
-  used: z.number(),
-  capacity: z.number(),
+interface LimitView {
+  limit: 'orders' | 'requests';
+  used: number;
+  capacity: number;
   /** Null: that depends on calls in flight, or no key may be used. */
-  next_free_at: time,
-});
+  next_free_at: string | null;
+}
 
-export const queueExplanationSchema = z.object({
+export interface QueueExplanation {
   /** Whether a running worker made this; without one there are no keys, no limits and no estimate. */
-  worker_answers: z.boolean(),
+  worker_answers: boolean;
   /** Entries that are to be sent, now or later, and how many of them belong to a paused scope. */
-  to_send: z.number(),
-  to_send_paused: z.number(),
+  to_send: number;
+  to_send_paused: number;
   /** How many of the others wait for their time. */
-  to_send_waiting: z.number(),
-  outcome_unknown: z.number(),
-  free_bytes: z.number(),
+  to_send_waiting: number;
+  outcome_unknown: number;
+  free_bytes: number;
   /** Why nothing new is bought. */
-  reasons: sentences,
+  reasons: readonly string[];
   /** The facts that slow sending down without stopping it. */
-  notes: sentences,
-  pauses: z.array(pauseViewSchema).readonly(),
-  keys: z.array(keyViewSchema).readonly(),
-  limits: z.array(limitViewSchema).readonly(),
+  notes: readonly string[];
+  pauses: readonly PauseView[];
+  keys: readonly KeyView[];
+  limits: readonly LimitView[];
   /** How many orders a minute the keys that may be used allow now; 0 without a worker. */
-  per_minute: z.number(),
+  per_minute: number;
   /** When everything was sent that neither a pause nor its own time holds up, about; null: there is no estimate. */
-  drained_at: time,
-});
-export type QueueExplanation = z.infer<typeof queueExplanationSchema>;
+  drained_at: string | null;
+}
 
-export const entryExplanationSchema = z.object({
-  worker_answers: z.boolean(),
-  reference: z.string(),
-  state: z.string(),
+export interface EntryExplanation {
+  worker_answers: boolean;
+  reference: string;
+  state: string;
   /** Why it is not sent at this moment; empty when it is its turn. */
-  reasons: sentences,
+  reasons: readonly string[];
   /** How many calls come before it, about. */
-  calls_ahead: z.number().nullable(),
-  per_minute: z.number(),
+  calls_ahead: number | null;
+  per_minute: number;
   /** When it is sent, about; null when something must happen first. */
-  starts_at: time,
-});
-export type EntryExplanation = z.infer<typeof entryExplanationSchema>;
+  starts_at: string | null;
+}
 
 /** An entry is not sent before its order was read again from the shop. */
 export interface AwaitedRecheck {

@@ -1,6 +1,8 @@
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { allowedActions, type EntryActionName } from '../../../src/core/entry/states.ts';
+import { versionHeader } from '../../../src/admin/control-protocol.ts';
+import { programVersion } from '../../../src/ops/program-version.ts';
 import { installation } from '../../cli/installation.ts';
 import { names, nowMs, orders, referenceOf, rows, standingIn } from '../../support/operator.ts';
 import { controlToken, operatorToken, startPages, viewerToken } from '../pages/running-pages.ts';
@@ -46,7 +48,11 @@ it.each(names)(
       const units = action === 'resolve' ? { iccids: [] } : {};
       const control = await pages.ask('/control/commands', {
         method: 'POST',
-        headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer ${controlToken}`,
+          'content-type': 'application/json',
+          [versionHeader]: programVersion,
+        },
         body: JSON.stringify({ ...asked, ...units }),
       });
       expect(control.status).toBe(409);

@@ -8,7 +8,7 @@ import type { ShopIdentity } from '../core/shop-identity.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { Intake } from './intake/intake.ts';
 import { Operator } from './operator/operator.ts';
-import { OutboxReader } from './read/outbox-reader.ts';
+import { readerOf } from './read/outbox-reader.ts';
 import { Results, retireSinks } from './results/results.ts';
 import { CodeReads, CodeRetention } from './sealing/codes.ts';
 import { checkSealKeys, Sealing } from './sealing/sealing.ts';
@@ -76,7 +76,7 @@ export class Store extends OutboxSteps {
   readonly codeRetention = new CodeRetention(this.outbox);
   readonly alerts = new Alerts(this.outbox);
   readonly upkeep = new UpkeepResults(this.outbox);
-  readonly read = new OutboxReader(this.outbox);
+  readonly read = readerOf(this.outbox);
   readonly #lock: WriterLock;
   readonly #identity: string;
 

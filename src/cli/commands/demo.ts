@@ -1,13 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningWorker } from '../../app/start-worker.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
-import { messageOf } from '../../core/message-text.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { isLoopback } from '../../core/settings/schema-values.ts';
 import { listen } from '../../ops/listen.ts';
@@ -59,7 +57,6 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
     const dropped = isFirstStart && options.samples ? await dropSamples(folderOf(config).inbox) : [];
     const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'stop' | 'keep running'> => {
       context.stderr.write(banner(config, sandbox.url, worker, dropped.length));
-      if (options.once !== true && isInForeground()) void breakOnEnter(sandbox, config, context, stop);
       if (dropped.length === 0 && options.once !== true) return 'keep running';
       await allDone(worker, config, context, stop);
       if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));
@@ -116,59 +113,16 @@ async function freeAddress(wanted: ListenAddress): Promise<ListenAddress> {
   }
 }
 
-const sickForMs = 60_000;
-
-/** Each time a person presses Enter, the API refuses every call for a minute, and an order is dropped that meets that. */
-async function breakOnEnter(sandbox: Sandbox, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
-  const { clock, stderr } = context;
-  const { faults: configured = [] } = readSandboxSection(config.sandbox, config.dataDir).config;
-  try {
-    for (;;) {
-      await once(process.stdin, 'data', { signal: stop });
-      const orderId = `demo-${Math.floor(clock.wallMs() / 1000)}`;
-      const lines = [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }];
-      await sandbox.operate(({ faults }) => faults.add({ fault: { fault: 'api_disabled' } }));
-      stderr.write(`\n  The API refuses every call for a minute, also that of order ${orderId}. Watch the pages.\n\n`);
-      const order = JSON.stringify({ order_id: orderId, currency: 'USD', lines });
-      await drop(folderOf(config).inbox, `${orderId}.json`, order);
-      await clock.sleep(sickForMs, stop);
-      stop.throwIfAborted();
-      await sandbox.operate(({ faults }) => {
-        faults.restart([]);
-        for (const rule of configured) faults.add(rule);
-      });
-      stderr.write('\n  The API answers again.\n\n');
-    }
-  } catch (error) {
-    if (!stop.aborted) stderr.write(`\n  ${plainText(messageOf(error))}\n\n`);
-  } finally {
-    process.stdin.pause();
-  }
-}
-
-/** Whether what is typed at the terminal comes here: a program in the background would be stopped when it reads. */
-function isInForeground(): boolean {
-  if (!process.stdin.isTTY) return false;
-  if (process.platform !== 'linux') return true;
-  const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return group === foreground;
-}
-
-/** Copies the samples into the inbox. Returns their names. */
+/** Copies the samples into the inbox, as a shop should: under a temporary name, then renamed. Returns their names. */
 async function dropSamples(inbox: string): Promise<readonly string[]> {
   await mkdir(inbox, { recursive: true, mode: 0o700 });
   const names = (await readdir(samplesFolder)).filter((name) => /\.(json|ndjson|csv)$/.test(name)).toSorted();
-  for (const name of names) await drop(inbox, name, await readFile(join(samplesFolder, name)));
+  for (const name of names) {
+    const draft = join(inbox, `.${name}.tmp`);
+    await copyFile(join(samplesFolder, name), draft);
+    await rename(draft, join(inbox, name));
+  }
   return names;
-}
-
-/** Writes an order file as a shop should: under a temporary name, then renamed. */
-async function drop(inbox: string, name: string, content: string | Uint8Array): Promise<void> {
-  const draft = join(inbox, `.${name}.tmp`);
-  await writeFile(draft, content);
-  await rename(draft, join(inbox, name));
 }
 
 /**
@@ -241,7 +195,6 @@ function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropp
       ? `  The ${dropped} samples of ${samples}/ were dropped into the inbox for you.`
       : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
     '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',
-    ...(isInForeground() ? ['  Enter: the API refuses every call for a minute. See what waits, and why.'] : []),
     '  Ctrl-C ends it; the next start continues with open orders.',
     '',
     '',

@@ -23,61 +23,61 @@ import { readMappedLine } from './mapped-lines.ts';
 import { readHourStatistics, readSpending } from './statistics.ts';
 import { readTimeline } from './timeline.ts';
 
+/** Each reads the database that it gets first. */
+const reads = {
+  listOrders,
+  showOrder,
+  showEntry,
+  findOrder,
+  timeline: readTimeline,
+  keptAnswers: readKeptAnswers,
+  lastAnswer: readLastAnswer,
+  findForBulk,
+
+  attention: readAttention,
+  attentionGroups: readAttentionGroups,
+  attentionPage: readAttentionPage,
+  attentionCounts: readAttentionCounts,
+  auditLog: readAuditLog,
+
+  resultFile: resultFileOf,
+  deliveries: readDeliveries,
+  redeliveryCount: countRedelivery,
+  dueResults: readDueResults,
+  sinkPauses: readSinkPauses,
+
+  counts: readCounts,
+  sources: readSources,
+  backlog: readBacklog,
+  pauses: readPauseEffects,
+  queuedEntry: readQueuedEntry,
+  hourStatistics: readHourStatistics,
+  spending: readSpending,
+
+  skuSightings: readSkuSightings,
+  mappedBefore,
+  mappedLine: readMappedLine,
+  sealUsage: readSealUsage,
+};
+type Reads = typeof reads;
+type Bound<Read> = Read extends (database: Sqlite, ...given: infer Given) => infer Found
+  ? (...given: Given) => Found
+  : never;
+
 /** Reads the outbox for people. Writes nothing, so it may read a database that another process is writing to. */
-export class OutboxReader {
-  readonly #source: ResultSource;
+export interface OutboxReader extends ReturnType<typeof readerOf> {}
 
-  readonly listOrders = this.#bind(listOrders);
-  readonly showOrder = this.#bind(showOrder);
-  readonly showEntry = this.#bind(showEntry);
-  readonly findOrder = this.#bind(findOrder);
-  readonly timeline = this.#bind(readTimeline);
-  readonly keptAnswers = this.#bind(readKeptAnswers);
-  readonly lastAnswer = this.#bind(readLastAnswer);
-  readonly findForBulk = this.#bind(findForBulk);
-
-  readonly attention = this.#bind(readAttention);
-  readonly attentionGroups = this.#bind(readAttentionGroups);
-  readonly attentionPage = this.#bind(readAttentionPage);
-  readonly attentionCounts = this.#bind(readAttentionCounts);
-  readonly auditLog = this.#bind(readAuditLog);
-
-  readonly resultFile = this.#bind(resultFileOf);
-  readonly deliveries = this.#bind(readDeliveries);
-  readonly redeliveryCount = this.#bind(countRedelivery);
-  readonly dueResults = this.#bind(readDueResults);
-  readonly sinkPauses = this.#bind(readSinkPauses);
-
-  readonly counts = this.#bind(readCounts);
-  readonly sources = this.#bind(readSources);
-  readonly backlog = this.#bind(readBacklog);
-  readonly pauses = this.#bind(readPauseEffects);
-  readonly queuedEntry = this.#bind(readQueuedEntry);
-  readonly hourStatistics = this.#bind(readHourStatistics);
-  readonly spending = this.#bind(readSpending);
-
-  readonly skuSightings = this.#bind(readSkuSightings);
-  readonly mappedBefore = this.#bind(mappedBefore);
-  readonly mappedLine = this.#bind(readMappedLine);
-  readonly sealUsage = this.#bind(readSealUsage);
-
-  constructor(source: ResultSource) {
-    this.#source = source;
-  }
-
-  resultDocument(requestId: number): Pick<ReturnType<typeof readResult>, 'version' | 'document'> {
-    return readResult(this.#source, requestId);
-  }
-
-  queueFacts(): ReturnType<typeof readQueueFacts> {
-    return readQueueFacts(this.#source.database, freeBytesOf(dirname(this.#source.database.name)));
-  }
-
-  #bind<Given extends unknown[], Found>(
-    read: (database: Sqlite, ...given: Given) => Found,
-  ): (...given: Given) => Found {
-    return (...given) => read(this.#source.database, ...given);
-  }
+export function readerOf(source: ResultSource) {
+  const { database } = source;
+  const all = Object.entries<(database: Sqlite, ...given: never[]) => unknown>(reads);
+  const bound = all.map(([name, read]) => [name, read.bind(null, database)]);
+  return {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each is bound to its first parameter
+    ...(Object.fromEntries(bound) as { [Name in keyof Reads]: Bound<Reads[Name]> }),
+    resultDocument: (requestId: number): Pick<ReturnType<typeof readResult>, 'version' | 'document'> =>
+      readResult(source, requestId),
+    queueFacts: () => readQueueFacts(database, freeBytesOf(dirname(database.name))),
+  };
 }
 
 /**
@@ -91,7 +91,7 @@ export function openReader(path: string): OutboxReader & { close(): void } {
     // Who only reads has no key: no code leaves the outbox without an audit entry.
     const units = new SealedUnits(new SealKeys([]));
     const sandbox = readMeta(database, 'upstream') === 'sandbox';
-    return Object.assign(new OutboxReader({ database, units, sandbox }), { close: () => void database.close() });
+    return { ...readerOf({ database, units, sandbox }), close: () => void database.close() };
   } catch (error) {
     database.close();
     throw error;

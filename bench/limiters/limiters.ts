@@ -114,7 +114,7 @@ export async function measure(): Promise<readonly Row[]> {
   const modes: readonly Mode[] = ['steady', 'killed'];
   return await withFolder(async (folder) => {
     const sandbox = await startSandbox(folder, {
-      limits: { ...limits, model: 'sliding_log' },
+      limits,
       latency: { before_ms: [10, 120], after_ms: [5, 60] },
       accounts: contenders.flatMap((contender) => modes.map((mode) => richAccount(accountOf(contender, mode)))),
     });

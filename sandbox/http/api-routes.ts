@@ -54,7 +54,7 @@ async function exchange(
 ): Promise<Response> {
   const { incoming, outgoing } = context.env;
   const { state, committer, openCalls } = parts;
-  const body = movesMoney(operation) ? await readJsonBody(incoming, maxBodyBytes) : { text: '', json: undefined };
+  const body = movesMoney(operation) ? await readJsonBody(incoming, maxBodyBytes) : { json: undefined };
   await openCalls.pause(state.before.between(state.settings.latency.before_ms));
   const call: Call = {
     operation,
@@ -64,8 +64,6 @@ async function exchange(
     token: bearerToken(incoming.headers.authorization),
     address: canonicalAddress(incoming.socket.remoteAddress ?? ''),
     query: new Map(Object.entries(context.req.query())),
-    method: incoming.method ?? '',
-    path: incoming.url ?? '',
   };
   const drawn = drawFault(call, context.req.header('sandbox-fault'), parts);
   if (drawn === 'unknown') {

@@ -89,13 +89,13 @@ export async function readJsonBody(incoming: IncomingMessage, maxBytes: number):
   }
   const bytes = Buffer.concat(pieces);
   const problem = isComplete ? problemOf(incoming, size, maxBytes) : 'The body did not arrive completely.';
-  if (problem !== null) return { text: bytes.toString(), problem };
-  if (size === 0) return { text: '', json: {} };
+  if (problem !== null) return { problem };
+  if (size === 0) return { json: {} };
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { text, json: JSON.parse(text) as unknown };
+    return { json: JSON.parse(text) as unknown };
   } catch {
-    return { text: bytes.toString(), problem: 'The body is not valid JSON in UTF-8.' };
+    return { problem: 'The body is not valid JSON in UTF-8.' };
   }
 }
 

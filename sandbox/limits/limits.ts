@@ -18,7 +18,7 @@ export type CountedCall = {
  */
 export class Limits {
   #settings: LimitSettings;
-  readonly #keys = new Map<number, { requests: LimitModel; orders: LimitModel }>();
+  readonly #keys = new Map<number, { requests: Limit; orders: Limit }>();
 
   constructor(settings: LimitSettings) {
     this.#settings = settings;
@@ -29,7 +29,7 @@ export class Limits {
     if (!this.#settings.enabled) return 0;
     const limits = this.#of(key, operation);
     const waitMs = Math.max(...limits.map((limit) => limit.waitMs(now)));
-    for (const limit of limits) limit.count(now, waitMs === 0);
+    if (waitMs === 0) for (const limit of limits) limit.count(now);
     return waitMs;
   }
 
@@ -38,35 +38,35 @@ export class Limits {
     this.#settings = settings;
     this.#keys.clear();
     if (!settings.enabled) return;
-    for (const { key, operation, arrived_at: arrivedAt, ...call } of callsSince(now - 2 * settings.window_ms)) {
-      for (const limit of key === null ? [] : this.#of(key, operation)) {
-        limit.waitMs(arrivedAt);
-        if (call.request_counted === 1 || call.limited === 1) limit.count(arrivedAt, call.limited === 0);
-      }
+    for (const { key, operation, arrived_at: arrivedAt, request_counted: counted } of callsSince(
+      now - settings.window_ms,
+    )) {
+      if (key === null || counted === 0) continue;
+      for (const limit of this.#of(key, operation)) limit.count(arrivedAt);
     }
   }
 
-  #of(key: number, operation: Operation): LimitModel[] {
+  #of(key: number, operation: Operation): Limit[] {
     let limits = this.#keys.get(key);
     if (limits === undefined) {
-      const { model, window_ms: windowMs, requests, orders } = this.#settings;
-      limits = { requests: limitModel(model, windowMs, requests), orders: limitModel(model, windowMs, orders) };
+      const { window_ms: windowMs, requests, orders } = this.#settings;
+      limits = { requests: limitOf(windowMs, requests), orders: limitOf(windowMs, orders) };
       this.#keys.set(key, limits);
     }
     return movesMoney(operation) ? [limits.requests, limits.orders] : [limits.requests];
   }
 }
 
-/** One limit of one key, as one kind of server counts it. Times are milliseconds and never run backwards. */
-export interface LimitModel {
+/** One limit of one key. Times are milliseconds and never run backwards. */
+interface Limit {
   /** Milliseconds until a call would be let in; 0 when it would be now. Counts nothing. */
   waitMs(now: number): number;
-  /** Learns of a call that was let in, or answered 429. */
-  count(now: number, letIn: boolean): void;
+  /** Counts a call that was let in. */
+  count(now: number): void;
 }
 
 /** At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old. */
-function slidingLog(windowMs: number, cap: number, countsRejected: boolean): LimitModel {
+export function limitOf(windowMs: number, cap: number): Limit {
   const stamps: number[] = [];
   return {
     waitMs(now) {
@@ -75,62 +75,6 @@ function slidingLog(windowMs: number, cap: number, countsRejected: boolean): Lim
       const over = stamps.length - cap;
       return over < 0 ? 0 : (stamps[over] ?? 0) + windowMs - now;
     },
-    count(now, letIn) {
-      if (letIn || countsRejected) stamps.push(now);
-    },
+    count: (now) => void stamps.push(now),
   };
-}
-
-/**
- * At most `cap` calls in each window of the clock; around an edge, twice as many can pass. With `countsPrevious`, the
- * calls of the previous window count too, by its share of the last `windowMs`: the approximation of many gateways.
- */
-function windowCounter(windowMs: number, cap: number, countsPrevious: boolean): LimitModel {
-  let window = -1;
-  let count = 0;
-  let previous = 0;
-  return {
-    waitMs(now) {
-      const current = Math.floor(now / windowMs);
-      if (current !== window) {
-        previous = countsPrevious && current === window + 1 ? count : 0;
-        window = current;
-        count = 0;
-      }
-      // Whole numbers throughout (the estimate, times the window): a rounding error must not let a call in.
-      const left = (window + 1) * windowMs - now;
-      const free = (cap - count) * windowMs;
-      if (previous * left < free) return 0;
-      if (free <= 0 || previous === 0) return left;
-      return left - Math.ceil(free / previous) + 1;
-    },
-    count: (_now, letIn) => void (count += Number(letIn)),
-  };
-}
-
-/** A bucket of `cap` tokens that refills evenly over one window. */
-function tokenBucket(windowMs: number, cap: number): LimitModel {
-  // Tokens times the window: whole numbers, because a rounding error must not add or lose a token.
-  let level = cap * windowMs;
-  let lastSeen: number | null = null;
-  return {
-    waitMs(now) {
-      level = Math.min(cap * windowMs, level + (now - (lastSeen ?? now)) * cap);
-      lastSeen = now;
-      return level >= windowMs ? 0 : Math.ceil((windowMs - level) / cap);
-    },
-    count: (_now, letIn) => void (level -= letIn ? windowMs : 0),
-  };
-}
-
-const models: Readonly<Record<LimitSettings['model'], (windowMs: number, cap: number) => LimitModel>> = {
-  sliding_log: (windowMs, cap) => slidingLog(windowMs, cap, false),
-  rejected_count: (windowMs, cap) => slidingLog(windowMs, cap, true),
-  fixed_window: (windowMs, cap) => windowCounter(windowMs, cap, false),
-  sliding_counter: (windowMs, cap) => windowCounter(windowMs, cap, true),
-  token_bucket: tokenBucket,
-};
-
-export function limitModel(kind: LimitSettings['model'], windowMs: number, cap: number): LimitModel {
-  return models[kind](windowMs, cap);
 }

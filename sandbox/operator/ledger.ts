@@ -4,7 +4,7 @@ import type { Order } from '../orders/orders.ts';
 import type { LoggedCall } from '../orders/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 
-type LedgerOrder = Omit<Order, 'id' | 'fingerprint' | 'unit_minor' | 'codes' | 'answer' | 'due_at' | 'due_outcome'>;
+type LedgerOrder = Omit<Order, 'id' | 'unit_minor' | 'codes' | 'due_at' | 'due_outcome'>;
 
 type LedgerKey = {
   key: number;

@@ -12,9 +12,6 @@ import { ledgerOf, readLedger, type SandboxLedger } from './ledger.ts';
 const changeableSchema = sandboxConfigSchema.pick({
   limits: true,
   latency: true,
-  checks: true,
-  references: true,
-  requests: true,
   fulfilment: true,
   maintenance: true,
   products_per_page: true,

@@ -3,11 +3,8 @@ import type { Plan, Product } from './catalogue.ts';
 import type { Esim } from './units.ts';
 import type { Operation } from '../values/operations.ts';
 
-/**
- * The body of a request as text, and parsed, or why it cannot be read: a sentence for the message of `invalid_request`.
- * The text of a body that is too large ends somewhere after the allowed size.
- */
-export type JsonBody = { text: string } & ({ json: unknown } | { problem: string });
+/** The body of a request, or why it cannot be read: a sentence for the message of `invalid_request`. */
+export type JsonBody = { json: unknown } | { problem: string };
 
 export type Call = {
   operation: Operation;
@@ -20,9 +17,6 @@ export type Call = {
   subject: string;
   query: ReadonlyMap<string, string>;
   body: JsonBody;
-  /** The method, and the path with its query as it was sent, for the request log. */
-  method: string;
-  path: string;
 };
 
 /** The findings of the checks of a call so far. */
@@ -45,8 +39,6 @@ type Purchase = {
   quantity: number;
   days: number | undefined;
   currency: string;
-  /** Equal for two calls that order the same. */
-  fingerprint: string;
 };
 
 /** A value that an earlier check has found. Throws when it is missing, which the order of checks rules out. */
@@ -69,7 +61,7 @@ type Codes = {
     | 'not_api_sellable'
     | 'invalid_plan'
     | 'topup_not_allowed';
-  // Spec 7 gives no code for 429, but the error body needs one. The setting limits.code can replace this one.
+  // Spec 7 gives no code for 429, but the error body needs one.
   429: 'rate_limited';
   503: 'api_disabled';
 };

@@ -1,6 +1,5 @@
 import { type Answer, type Call, type Progress, refusal, required } from './call.ts';
 import type { Plan } from './catalogue.ts';
-import type { CheckName } from '../settings/config.ts';
 import { stateOf } from './units.ts';
 import type { LimitSettings } from '../settings/config.ts';
 import { isPurchase } from '../values/operations.ts';
@@ -11,11 +10,11 @@ import { cancelRequest, esimOrderRequest, giftCardOrderRequest, topupRequest } f
 
 type Check = (call: Call, progress: Progress, state: SandboxState) => Answer | null;
 
-/**
- * The checks of the service, by name. They run in the order of `checks` in the config. A check returns null to let the
- * call pass, or the answer that ends it. It stores what it finds in `progress`, for the checks after it.
- */
-export const checks: Record<CheckName, Check> = {
+// The checks of the service, in the order in which they run: Spec 7 lists the errors, not their precedence. A check returns null
+// to let the call pass, or the answer that ends it. It stores what it finds in `progress`, for the checks after it.
+
+/** The checks that need only the headers of a call. They alone also apply to calls that only read. */
+export const admissionChecks: Readonly<Record<string, Check>> = {
   maintenance: (_call, _progress, state) =>
     state.settings.maintenance ? refusal(503, 'api_disabled', 'The API is switched off for maintenance.') : null,
 
@@ -50,9 +49,11 @@ export const checks: Record<CheckName, Check> = {
     const { key } = progress;
     const waitMs = state.limits.take(required(key, 'key').id, call.operation, call.arrivedAt);
     progress.letIn = waitMs === 0;
-    return waitMs === 0 ? null : tooManyRequests(state.settings.limits, waitMs, call.arrivedAt);
+    return waitMs === 0 ? null : tooManyRequests(state.settings.limits, waitMs);
   },
+};
 
+export const orderChecks: Readonly<Record<string, Check>> = {
   request: readRequest,
 
   reference: answerRepeat,
@@ -147,19 +148,11 @@ export const checks: Record<CheckName, Check> = {
   },
 };
 
-/** HTTP 429 as the settings describe it. Spec 7 fixes neither `Retry-After` nor a code. */
-function tooManyRequests(settings: LimitSettings, waitMs: number, now: number): Answer {
-  const headers: Record<string, string> = {};
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  if (settings.retry_after === 'seconds') headers['retry-after'] = String(seconds);
-  if (settings.retry_after === 'date') headers['retry-after'] = new Date(now + seconds * 1000).toUTCString();
-  if (settings.body === 'empty') return { status: 429, body: '', headers };
-  if (settings.body === 'text') {
-    return { status: 429, body: 'Too Many Requests\n', headers: { ...headers, 'content-type': 'text/plain' } };
-  }
-  const { code, requests, orders, window_ms: windowMs } = settings;
+/** Spec 7 fixes neither `Retry-After` nor a code. */
+function tooManyRequests({ requests, orders, window_ms: windowMs }: LimitSettings, waitMs: number): Answer {
   const message = `Rate limit reached: at most ${requests} requests and ${orders} orders per ${windowMs / 1000} s and key. Wait a few seconds, then retry.`;
-  return { status: 429, code, body: { error: { code, message } }, headers };
+  const headers = { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) };
+  return { ...refusal(429, 'rate_limited', message), headers };
 }
 
 /** Spec 7, `invalid_plan`: `days` is required for a daily plan and must lie in that plan's range. */
@@ -193,23 +186,20 @@ function refuseCancel(call: Call, progress: Progress, state: SandboxState): Answ
 const orderRequests = { gift_card_order: giftCardOrderRequest, esim_order: esimOrderRequest, esim_topup: topupRequest };
 
 /** Spec 7, `invalid_request`: a field is missing or malformed. Values out of range have codes of their own. */
-function readRequest(call: Call, progress: Progress, { settings }: SandboxState): Answer | null {
-  const { operation, subject, body } = call;
+function readRequest(call: Call, progress: Progress): Answer | null {
+  const { operation, body } = call;
   if (!isPurchase(operation) && operation !== 'esim_cancel') return null;
   if ('problem' in body) return refusal(422, 'invalid_request', body.problem);
-  const ignoresUnknown = settings.requests.unknown_fields === 'ignore';
   if (operation === 'esim_cancel') {
-    const parsed = (ignoresUnknown ? cancelRequest.strip() : cancelRequest).safeParse(body.json);
+    const parsed = cancelRequest.safeParse(body.json);
     return parsed.success ? null : refusal(422, 'invalid_request', firstProblem(parsed.error));
   }
-  const schema = orderRequests[operation];
-  const parsed = (ignoresUnknown ? schema.strip() : schema).safeParse(body.json);
+  const parsed = orderRequests[operation].safeParse(body.json);
   if (!parsed.success) return refusal(422, 'invalid_request', firstProblem(parsed.error));
   const order = { quantity: 1, days: undefined, ...parsed.data };
   const { reference, quantity, days, currency } = order;
   const item = 'variant' in order ? order.variant : order.plan;
-  const fingerprint = JSON.stringify([operation, subject, item, quantity, days ?? null, currency]);
-  progress.purchase = { reference, item, quantity, days, currency, fingerprint };
+  progress.purchase = { reference, item, quantity, days, currency };
   return null;
 }
 

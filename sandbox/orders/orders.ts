@@ -9,7 +9,6 @@ export type Order = {
   family: Family;
   kind: PurchaseOperation;
   reference: string;
-  fingerprint: string;
   item: string;
   quantity: number;
   days: number | null;
@@ -19,9 +18,8 @@ export type Order = {
   cost_minor: number;
   refunded_minor: number;
   status: 'pending' | 'completed' | 'refunded';
-  /** The codes of a gift card order as JSON, and the first answer, for the replays of the reference. */
+  /** The codes of a gift card order, as JSON. */
   codes: string;
-  answer: string;
   created_at: number;
   due_at: number | null;
   due_outcome: 'completed' | 'refunded' | null;
@@ -30,7 +28,7 @@ export type Order = {
 /** An order to place; missing fields follow from the others. Without `due_at` its outcome is reached at once. */
 type NewOrder = Omit<
   Order,
-  'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'codes' | 'answer' | 'created_at' | 'due_outcome'
+  'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'codes' | 'created_at' | 'due_outcome'
 > & { outcome: 'completed' | 'refunded' };
 
 const prefixOf = { gift_card_order: 'GC', esim_order: 'ES', esim_topup: 'TU' } as const;
@@ -54,9 +52,9 @@ export class Orders {
     const cost = facts.unit_minor * facts.quantity * (facts.days ?? 1);
     const isDelayed = facts.due_at !== null;
     this.#database.run(
-      `INSERT INTO orders (number, account, family, kind, reference, fingerprint, item, quantity, days, iccid,
+      `INSERT INTO orders (number, account, family, kind, reference, item, quantity, days, iccid,
          currency, unit_minor, cost_minor, status, created_at, due_at, due_outcome)
-       VALUES (@number, @account, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
+       VALUES (@number, @account, @family, @kind, @reference, @item, @quantity, @days, @iccid,
          @currency, @unit_minor, @cost, @status, @now, @due_at, @due_outcome)`,
       {
         ...facts,
@@ -79,10 +77,6 @@ export class Orders {
 
   keepCodes(number: string, codes: readonly object[]): void {
     this.#database.run('UPDATE orders SET codes = ? WHERE number = ?', JSON.stringify(codes), number);
-  }
-
-  keepAnswer(number: string, answer: string): void {
-    this.#database.run('UPDATE orders SET answer = ? WHERE number = ?', answer, number);
   }
 
   /** Completes or refunds the pending orders that are due at `now`. Runs before every call, so no answer is outdated. */

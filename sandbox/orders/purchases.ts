@@ -29,8 +29,7 @@ export function purchase(operation: PurchaseOperation, call: Call, progress: Pro
   );
   if (product !== undefined) state.stock.take(product, ordered.quantity);
   if (sold.outcome === 'completed') makeUnits(state.orders.require(number), call, progress, state);
-  const body = JSON.stringify(renderOrder(state.orders.require(number), state, call.arrivedAt));
-  state.orders.keepAnswer(number, body);
+  const body = renderOrder(state.orders.require(number), state, call.arrivedAt);
   return { status: 201, body, orderNumber: number, committed: true };
 }
 
@@ -57,42 +56,19 @@ export function cancel({ arrivedAt: now }: Call, progress: Progress, state: Sand
 }
 
 /**
- * Spec 1: a reference identifies one order, whatever it bought. A call with a known reference gets that order, or 409
- * `reference_in_use` when the order belongs to the other family (Spec 7).
+ * Spec 1: a reference identifies one order, whatever it bought. A call with a known reference gets that order as it is now,
+ * or 409 `reference_in_use` when the order belongs to the other family (Spec 7).
  */
 export function answerRepeat(call: Call, progress: Progress, state: SandboxState): Answer | null {
   if (!isPurchase(call.operation)) return null;
-  const { reference, fingerprint } = required(progress.purchase, 'purchase');
+  const { reference } = required(progress.purchase, 'purchase');
   const account = required(progress.account, 'account').id;
   const family = familyOf(call.operation);
   const order = state.orders.byReference(account, reference);
-  if (order === undefined) return rememberedRefusal(state, account, reference, family);
+  if (order === undefined) return null;
   if (order.family !== family) {
     const message = `The reference "${reference}" already belongs to an order of the other family.`;
     return refusal(409, 'reference_in_use', message);
   }
-  const { different_body: differentBody, replay } = state.settings.references;
-  if (order.fingerprint !== fingerprint && differentBody === 'refuse') {
-    return refusal(422, 'invalid_request', `reference: "${reference}" was used with a different order.`);
-  }
-  const body = replay === 'stored' && order.answer !== '' ? order.answer : renderOrder(order, state, call.arrivedAt);
-  return { status: 200, body, orderNumber: order.number };
-}
-
-/** The refusal that this reference met before, if the config says that refusals are remembered. */
-function rememberedRefusal(state: SandboxState, account: string, reference: string, family: string): Answer | null {
-  if (state.settings.references.after_refusal !== 'remembered') return null;
-  const sql = 'SELECT family, status, body FROM refusals WHERE account = ? AND reference = ?';
-  const [refused] = state.database.all<{ family: string; status: number; body: string }>(sql, account, reference);
-  // There is no order, so the other family can still use the reference.
-  return refused?.family === family ? { status: refused.status, body: refused.body } : null;
-}
-
-/** Stores the refusal of an order under its reference, if the config says that refusals are remembered. */
-export function rememberRefusal(call: Call, progress: Progress, state: SandboxState, answer: Answer): void {
-  if (state.settings.references.after_refusal !== 'remembered' || !isPurchase(call.operation)) return;
-  const { purchase: ordered, account } = progress;
-  if (ordered === undefined || account === undefined) return;
-  const row = [account.id, ordered.reference, familyOf(call.operation), answer.status, JSON.stringify(answer.body)];
-  state.database.run('INSERT OR IGNORE INTO refusals VALUES (?, ?, ?, ?, ?)', row);
+  return { status: 200, body: renderOrder(order, state, call.arrivedAt), orderNumber: order.number };
 }

@@ -4,25 +4,7 @@ import type { SandboxSettings } from '../settings/config.ts';
 import type { Database } from '../storage/database.ts';
 import { isoTime } from '../values/clock.ts';
 import { movesMoney, type Operation } from '../values/operations.ts';
-import { type Answer, type Call, type Progress, textOf } from './call.ts';
-
-/** The form of the keys that this sandbox makes: see `newKeyValue`. */
-const generatedKey = /wok_[\w-]{32}/g;
-/** No key is shorter. A caller's token of a few letters would mask parts of every word. */
-const minKeyChars = 8;
-
-/** The text with `[key]` in the place of each of these keys, and of every key that a sandbox made. */
-function withoutKeys(text: string, keys: readonly string[]): string {
-  let masked = text.replaceAll(generatedKey, '[key]');
-  for (const key of keys) {
-    if (key.length < minKeyChars) continue;
-    // As it is, in a path, and in JSON, where some programs write a slash as `\\/`.
-    const json = JSON.stringify(key).slice(1, -1);
-    for (const spelling of [key, encodeURIComponent(key), json, json.replaceAll('/', '\\/')])
-      masked = masked.replaceAll(spelling, '[key]');
-  }
-  return masked;
-}
+import type { Answer, Call, Progress } from './call.ts';
 
 /** How a call was answered, and what it was about. */
 type Facts = {
@@ -39,8 +21,6 @@ export type LoggedCall = Facts & CountedCall & { id: number };
 
 /** The oldest rows are deleted once for so many new ones, which is cheaper than at each call. */
 const pruneEvery = 1_000;
-const pruneBodiesEvery = 50;
-const maxPathChars = 1_000;
 
 const requestId = z
   .string()
@@ -49,7 +29,7 @@ const requestId = z
 
 /** Which requests to show, as the parameters of an address. An empty one counts as left out. */
 export const requestFilterSchema = z.strictObject({
-  /** Text of the path, of one of the bodies, or of the key's name; a reference or an order number. */
+  /** A reference, an order number, or the name of a key. */
   search: z.string().max(200).default(''),
   account: z.string().max(40).default(''),
   /** Only those that were answered with an error, or not at all, or that met a fault. */
@@ -68,13 +48,6 @@ export type LoggedRequest = Facts & {
   /** Whose key it had; null: none, or an unknown one. */
   account: string | null;
   key: string | null;
-  /** These five are null when its bodies are not kept any more. */
-  method: string | null;
-  path: string | null;
-  address: string | null;
-  request: string | null;
-  /** The service's answer; a fault may have spoiled it on its way. Empty when it did not answer. */
-  response: string | null;
 };
 
 export type RequestPage = {
@@ -85,25 +58,21 @@ export type RequestPage = {
 
 type Row = Omit<LoggedRequest, 'id' | 'at'> & { id: number; at: number };
 
-const select = `SELECT calls.id, calls.arrived_at AS at, keys.account, keys.name AS key, operation, method, path, address,
-    request, response, status, code, reference, order_number, fault
-  FROM calls LEFT JOIN keys ON keys.id = calls.key LEFT JOIN exchanges ON exchanges.call = calls.id`;
+const select = `SELECT calls.id, calls.arrived_at AS at, keys.account, keys.name AS key, operation, status, code, reference,
+    order_number, fault
+  FROM calls LEFT JOIN keys ON keys.id = calls.key`;
 
 /**
- * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it. For
- * the latest calls it also keeps request and answer, without keys.
+ * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it.
  * @internal
  */
 export class RequestLog {
   readonly #database: Database;
-  readonly #settings: SandboxSettings['request_log'];
-  /** The values of keys that must not be in the log, besides that of the caller. */
-  readonly #knownKeys: readonly string[];
+  readonly #most: number;
 
-  constructor(database: Database, settings: SandboxSettings) {
+  constructor(database: Database, { logged_calls: most }: SandboxSettings) {
     this.#database = database;
-    this.#settings = settings.request_log;
-    this.#knownKeys = settings.accounts.flatMap(({ keys }) => keys.map(({ value }) => value));
+    this.#most = most;
   }
 
   add(call: Call, { key, letIn, purchase }: Progress, answer: Answer, fault: string | null): number {
@@ -116,20 +85,9 @@ export class RequestLog {
       [key?.id, operation, arrivedAt, ...counted, answer.status, answer.code, ...about, fault],
     );
     const id = Number(lastInsertRowid);
-    const { calls, bodies } = this.#settings;
-    if (id > calls && id % pruneEvery === 0) this.#database.run('DELETE FROM calls WHERE id <= ?', id - calls);
-    if (bodies > 0) this.#addExchange(id, call, textOf(answer));
-    if (id % pruneBodiesEvery === 0) this.#database.run('DELETE FROM exchanges WHERE call <= ?', id - bodies);
+    if (id > this.#most && id % pruneEvery === 0)
+      this.#database.run('DELETE FROM calls WHERE id <= ?', id - this.#most);
     return id;
-  }
-
-  #addExchange(id: number, { token, method, path, address, body }: Call, response: string): void {
-    const keys = token === undefined ? this.#knownKeys : [...this.#knownKeys, token];
-    // Masked before it is cut: the beginning of a key must not be left at the cut.
-    const logged = (text: string, maxChars: number): string => cut(withoutKeys(text, keys), maxChars);
-    const [sent, answered] = [body.text, response].map((text) => logged(text, this.#settings.body_chars));
-    const row = [id, method, logged(path, maxPathChars), address, sent, answered];
-    this.#database.run('INSERT INTO exchanges VALUES (?, ?, ?, ?, ?, ?)', row);
   }
 
   all(): LoggedCall[] {
@@ -146,8 +104,7 @@ export class RequestLog {
     const rows = this.#database.all<Row>(
       `${select} WHERE (@before = 0 OR calls.id < @before) AND (@account = '' OR keys.account = @account)
          AND (@failed = 0 OR status = 0 OR status >= 400 OR fault IS NOT NULL)
-         AND (@search = '' OR @search IN (reference, order_number, keys.name) OR instr(path, @search) > 0
-           OR instr(request, @search) > 0 OR instr(response, @search) > 0)
+         AND (@search = '' OR @search IN (reference, order_number, keys.name))
        ORDER BY calls.id DESC LIMIT @limit + 1`,
       { search, account, failed: Number(failed === 'true'), before: before || 0, limit },
     );
@@ -160,10 +117,6 @@ export class RequestLog {
     const [row] = this.#database.all<Row>(`${select} WHERE calls.id = ?`, requestId.parse(id));
     return row === undefined ? false : shown(row);
   }
-}
-
-function cut(text: string, maxChars: number): string {
-  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length - maxChars} more characters)`;
 }
 
 function shown({ id, at, ...facts }: Row): LoggedRequest {

@@ -1,9 +1,8 @@
 import { readOperations } from './read-operations.ts';
 import { type Answer, type Call, type Progress } from './call.ts';
-import { admissionChecks, type CheckName } from '../settings/config.ts';
-import { checks } from './checks.ts';
+import { admissionChecks, orderChecks } from './checks.ts';
 import { isPurchase, movesMoney } from '../values/operations.ts';
-import { cancel, purchase, rememberRefusal } from './purchases.ts';
+import { cancel, purchase } from './purchases.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
 /** A call that passed the checks of admission, what they required, and the headers of its answer. */
@@ -21,14 +20,15 @@ const noAnswer: Answer = { status: 0, body: '' };
 export function answerCall(state: SandboxState, call: Call, fault: string | null): Answer {
   const progress: Progress = {};
   state.orders.settleDue(call.arrivedAt);
-  const answer = check(state, call, progress, () => true) ?? perform(state, call, progress);
+  const refused = refusalOf(state, call, progress, admissionChecks);
+  const answer = refused ?? finish(state, call, progress);
   return logged(state, call, progress, answer, fault);
 }
 
 /** The first step of a call that is carried out later: the checks of admission count it now. */
 export function admitCall(state: SandboxState, call: Call, fault: string): Answer | Admitted {
   const progress: Progress = {};
-  const refused = check(state, call, progress, (name) => admissionChecks.includes(name));
+  const refused = refusalOf(state, call, progress, admissionChecks);
   if (refused !== null) return logged(state, call, progress, refused, fault);
   const { headers = {} } = logged(state, call, progress, noAnswer, fault);
   return { call, progress, headers };
@@ -38,8 +38,7 @@ export function admitCall(state: SandboxState, call: Call, fault: string): Answe
 export function finishCall(state: SandboxState, { call, progress, headers }: Admitted): Answer {
   const late = { ...call, arrivedAt: state.clock.now() };
   state.orders.settleDue(late.arrivedAt);
-  const refused = check(state, late, progress, (name) => !admissionChecks.includes(name));
-  return { ...(refused ?? perform(state, late, progress)), headers };
+  return { ...finish(state, late, progress), headers };
 }
 
 /** Logs a call that is answered without the service, and returns that answer. Without one: the call gets no answer. */
@@ -53,24 +52,18 @@ function logged(state: SandboxState, call: Call, progress: Progress, answer: Ans
   return { ...answer, headers: { ...answer.headers, 'request-id': `req-${id}` } };
 }
 
-/** Runs the selected checks in the configured order. The first refusal is the answer. */
-function check(
-  state: SandboxState,
-  call: Call,
-  progress: Progress,
-  selected: (name: CheckName) => boolean,
-): Answer | null {
-  let referenceIsNew = false;
-  for (const name of state.settings.checks) {
-    if (!selected(name) || !(admissionChecks.includes(name) || movesMoney(call.operation))) continue;
-    const answer = checks[name](call, progress, state);
-    if (answer !== null) {
-      if (referenceIsNew) rememberRefusal(call, progress, state, answer);
-      return answer;
-    }
-    if (name === 'reference') referenceIsNew = true;
+/** The first refusal of these checks; null when the call passes all of them. */
+function refusalOf(state: SandboxState, call: Call, progress: Progress, checks: typeof orderChecks): Answer | null {
+  for (const check of Object.values(checks)) {
+    const refused = check(call, progress, state);
+    if (refused !== null) return refused;
   }
   return null;
+}
+
+function finish(state: SandboxState, call: Call, progress: Progress): Answer {
+  const refused = movesMoney(call.operation) ? refusalOf(state, call, progress, orderChecks) : null;
+  return refused ?? perform(state, call, progress);
 }
 
 function perform(state: SandboxState, call: Call, progress: Progress): Answer {

@@ -53,62 +53,6 @@ export const accountSchema = z.strictObject({
   keys: z.array(keySchema).max(5, 'an account holds at most 5 live keys (Spec 8)').default([]),
 });
 
-/**
- * The checks of a call, in the default order. The order of the real service is not shown: Spec 7 lists the errors, not
- * their precedence. A config can choose another order, to try a client against every plausible service.
- */
-export const checkNames = [
-  'maintenance',
-  'key',
-  'address',
-  'account',
-  'limits',
-  'request',
-  'reference',
-  'esim',
-  'item',
-  'state',
-  'quantity',
-  'currency',
-  'refusal',
-  'stock',
-  'balance',
-] as const;
-
-export type CheckName = (typeof checkNames)[number];
-
-/** The checks that need only the headers of a call. They alone also apply to calls that only read. */
-export const admissionChecks: readonly CheckName[] = ['maintenance', 'key', 'address', 'account', 'limits'];
-
-/** The checks whose findings a check reads; it must come after them. */
-const needs: Partial<Record<string, CheckName[]>> & Partial<Record<CheckName, CheckName[]>> = {
-  address: ['key'],
-  account: ['key'],
-  limits: ['key'],
-  reference: ['key', 'request'],
-  esim: ['key'],
-  item: ['request'],
-  state: ['esim', 'item'],
-  quantity: ['item'],
-  currency: ['item'],
-  refusal: ['item'],
-  stock: ['item'],
-  balance: ['currency', 'key'],
-};
-
-/** Why an order of checks is not possible, or null when it is. */
-function checkOrderProblem(order: readonly string[]): string | null {
-  const missing = checkNames.filter((name) => !order.includes(name));
-  if (missing.length > 0) return `every check must be named once; missing: ${missing.join(', ')}`;
-  if (order.length !== checkNames.length) return 'every check must be named once; one is named twice';
-  for (const [index, name] of order.entries()) {
-    for (const needed of needs[name] ?? []) {
-      if (order.indexOf(needed) > index) return `"${name}" needs the result of "${needed}", so it must come after it`;
-    }
-  }
-  return null;
-}
-
 /** A section that need not be in the config: each of its keys has a default. */
 const section = <Keys extends z.core.$ZodLooseShape>(keys: Keys) =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema itself checks the empty section
@@ -133,40 +77,12 @@ export const sandboxConfigSchema = z.strictObject({
     window_ms: z.int().min(1).max(86_400_000).default(60_000),
     requests: z.int().min(1).max(1_000_000).default(60),
     orders: z.int().min(1).max(1_000_000).default(20),
-    model: z
-      .enum(['sliding_log', 'fixed_window', 'sliding_counter', 'token_bucket', 'rejected_count'])
-      .default('sliding_log'),
-    retry_after: z.enum(['seconds', 'date', 'none']).default('seconds'),
-    body: z.enum(['json', 'text', 'empty']).default('json'),
-    code: z.string().min(1).max(60).default('rate_limited'),
   }),
   latency: section({
     /** Before the limits count the call. */
     before_ms: rangeMs.default([0, 0]),
     /** Before the answer is sent, after everything is committed. */
     after_ms: rangeMs.default([0, 0]),
-  }),
-  /** The order of the checks, which Spec 7 does not fix. */
-  checks: z
-    .array(z.enum(checkNames))
-    .superRefine((order, context) => {
-      const message = checkOrderProblem(order);
-      if (message !== null) context.addIssue({ code: 'custom', message });
-    })
-    .default([...checkNames]),
-  references: section({
-    /** The answer to a repeat in the same family: the order in its current state, or the stored first answer. */
-    replay: z.enum(['current', 'stored']).default('current'),
-    /** The answer to a repeat with a different body: the existing order, or 422. */
-    different_body: z.enum(['replay', 'refuse']).default('replay'),
-    /**
-     * After a 4xx about the order, the reference is free again, or it gets the same answer for ever. Only what a check after
-     * `reference` refuses is remembered.
-     */
-    after_refusal: z.enum(['free', 'remembered']).default('free'),
-  }),
-  requests: section({
-    unknown_fields: z.enum(['reject', 'ignore']).default('reject'),
   }),
   fulfilment: section({
     /** delayed: the order is `pending` first, and its units are delivered later. */
@@ -180,14 +96,8 @@ export const sandboxConfigSchema = z.strictObject({
   durability: z.enum(['full', 'relaxed']).default('full'),
   /** Products in a page; 0 lists all of them, unless the caller asks for pages. */
   products_per_page: z.int().min(0).max(1_000).default(0),
-  request_log: section({
-    /** How many of the latest calls are kept, without their bodies; the limits are restored from them. */
-    calls: z.int().min(1_000).max(10_000_000).default(200_000),
-    /** Of how many of these the bodies are kept, too. 0: of none. */
-    bodies: z.int().min(0).max(10_000).default(1_000),
-    /** A body is cut after so many characters. */
-    body_chars: z.int().min(0).max(65_536).default(4_096),
-  }),
+  /** How many of the latest calls are in the log; the limits are restored from them. */
+  logged_calls: z.int().min(1_000).max(10_000_000).default(200_000),
   /** The bearer token of the routes below /__sandbox/. Absent: they answer only on loopback. */
   admin_token: z.string().min(8).optional(),
 });

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
 /** The tables of the sandbox. Amounts are minor units, times are milliseconds since the epoch. */
-const schemaVersion = 4;
+const schemaVersion = 5;
 /** "sand" in ASCII: tells a database of the sandbox from those of other programs. */
 const applicationId = 0x73616e64;
 
@@ -30,11 +30,11 @@ CREATE TABLE orders (
   id INTEGER PRIMARY KEY AUTOINCREMENT, number TEXT NOT NULL UNIQUE, account TEXT NOT NULL REFERENCES accounts(id),
   family TEXT NOT NULL CHECK (family IN ('gift_card', 'esim')),
   kind TEXT NOT NULL CHECK (kind IN ('gift_card_order', 'esim_order', 'esim_topup')),
-  reference TEXT NOT NULL, fingerprint TEXT NOT NULL, item TEXT NOT NULL, quantity INTEGER NOT NULL, days INTEGER, iccid TEXT,
+  reference TEXT NOT NULL, item TEXT NOT NULL, quantity INTEGER NOT NULL, days INTEGER, iccid TEXT,
   currency TEXT NOT NULL, unit_minor INTEGER NOT NULL, cost_minor INTEGER NOT NULL,
   refunded_minor INTEGER NOT NULL DEFAULT 0 CHECK (refunded_minor BETWEEN 0 AND cost_minor),
   status TEXT NOT NULL CHECK (status IN ('pending', 'completed', 'refunded')),
-  codes TEXT NOT NULL DEFAULT '[]', answer TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, due_at INTEGER,
+  codes TEXT NOT NULL DEFAULT '[]', created_at INTEGER NOT NULL, due_at INTEGER,
   due_outcome TEXT CHECK (due_outcome IN ('completed', 'refunded')),
   UNIQUE (account, reference)
 ) STRICT;
@@ -67,12 +67,6 @@ CREATE TABLE stock (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE sale_overrides (plan TEXT PRIMARY KEY, on_sale INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- Used only when refused references are remembered (references.after_refusal).
-CREATE TABLE refusals (
-  account TEXT NOT NULL, reference TEXT NOT NULL, family TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY (account, reference)
-) STRICT, WITHOUT ROWID;
-
 -- The request log: each call, how the limits counted it, and its answer.
 CREATE TABLE calls (
   id INTEGER PRIMARY KEY AUTOINCREMENT, key INTEGER, operation TEXT NOT NULL, arrived_at INTEGER NOT NULL,
@@ -80,12 +74,6 @@ CREATE TABLE calls (
   code TEXT, reference TEXT, order_number TEXT, fault TEXT
 ) STRICT;
 CREATE INDEX calls_of_key ON calls (key, arrived_at);
-
--- Requests and answers of the latest calls: cut to a limit, with keys masked.
-CREATE TABLE exchanges (
-  call INTEGER PRIMARY KEY, method TEXT NOT NULL, path TEXT NOT NULL, address TEXT NOT NULL,
-  request TEXT NOT NULL, response TEXT NOT NULL
-) STRICT;
 `;
 
 /** The database of a sandbox. A statement is prepared when it is first used. */

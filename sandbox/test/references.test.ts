@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames } from '../settings/config.ts';
 import { giftCardOrderAnswer } from '../../test/support/sandbox-answers.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 
@@ -45,78 +44,28 @@ describe('a reference identifies one order', () => {
     expect(sandbox.ledger().movements).toHaveLength(movements);
   });
 
-  it('the reference of a refused order is free again, unless the config says that refusals are remembered', async () => {
-    const free = await startSandbox();
+  it('the reference of a refused order is free again', async () => {
+    const caller = callerOf(await startSandbox());
     const poor = giftCard('r', { variant: 'test-out-of-stock' });
-    expect(refusalOf(await callerOf(free).post('/orders', poor))).toBe('409 out_of_stock');
-    expect((await callerOf(free).post('/orders', giftCard('r'))).status).toBe(201);
-
-    const strict = await startSandbox({ references: { after_refusal: 'remembered' } });
-    const first = await callerOf(strict).post('/orders', poor);
-    expect((await callerOf(strict).post('/orders', giftCard('r'))).text).toBe(first.text);
-    expect((await callerOf(strict).post('/esim/orders', esim('r'))).status).toBe(201);
-  });
-
-  it('a repeat with another body gets the existing order, or a refusal when the config says so', async () => {
-    const kind = await startSandbox();
-    const first = await callerOf(kind).post('/orders', giftCard('r'));
-    expect((await callerOf(kind).post('/orders', giftCard('r', { quantity: 5 }))).text).toBe(first.text);
-
-    const strict = await startSandbox({ references: { different_body: 'refuse' } });
-    await callerOf(strict).post('/orders', giftCard('r'));
-    expect(refusalOf(await callerOf(strict).post('/orders', giftCard('r', { quantity: 5 })))).toBe(
-      '422 invalid_request',
-    );
-  });
-
-  it('a repeat gets the order in its current state, or the first answer when the config says so', async () => {
-    const fulfilment = { mode: 'delayed', delay_ms: [1_000, 1_000] } as { mode: 'delayed'; delay_ms: [number, number] };
-    for (const [replay, afterDelivery, afterRefund] of [
-      ['current', { status: 'completed' }, { status: 'refunded', codes: [] }],
-      ['stored', { status: 'pending' }, { status: 'pending' }],
-    ] as const) {
-      const sandbox = await startSandbox({ fulfilment, ...(replay === 'stored' ? { references: { replay } } : {}) });
-      const caller = callerOf(sandbox);
-      const first = await caller.post('/orders', giftCard('r'));
-      expect(first.json).toMatchObject({ status: 'pending', codes: [] });
-      await sandbox.operate((operator) => operator.advanceClock(1_000));
-      expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject(afterDelivery);
-      const { number } = giftCardOrderAnswer.parse(first.json);
-      await sandbox.operate((operator) => operator.refundOrder(number));
-      expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject(afterRefund);
-    }
-  });
-
-  it('with the check of the reference last, no refusal is remembered', async () => {
-    const late = [...checkNames.filter((name) => name !== 'reference'), 'reference' as const];
-    const sandbox = await startSandbox({ checks: late, references: { after_refusal: 'remembered' } });
-    const caller = callerOf(sandbox);
-    expect(refusalOf(await caller.post('/orders', giftCard('r', { variant: 'test-out-of-stock' })))).toBe(
-      '409 out_of_stock',
-    );
+    expect(refusalOf(await caller.post('/orders', poor))).toBe('409 out_of_stock');
     expect((await caller.post('/orders', giftCard('r'))).status).toBe(201);
   });
 
-  it('with the check of the reference last, a repeat meets the check of the balance first', async () => {
-    const late = [...checkNames.filter((name) => name !== 'reference'), 'reference' as const];
-    const sandbox = await startSandbox({
-      checks: late,
-      accounts: [
-        {
-          id: 'acme',
-          balances: { USD: '18.90' },
-          keys: [{ name: 'main', value: 'sandbox-key-main' }],
-        },
-      ],
-    });
-    const caller = callerOf(sandbox);
-    expect((await caller.post('/orders', giftCard('r'))).status).toBe(201);
-    expect(refusalOf(await caller.post('/orders', giftCard('r')))).toBe('402 insufficient_balance');
+  it('a repeat with another body gets the existing order', async () => {
+    const caller = callerOf(await startSandbox());
+    const first = await caller.post('/orders', giftCard('r'));
+    expect((await caller.post('/orders', giftCard('r', { quantity: 5 }))).text).toBe(first.text);
   });
 
-  it('an order of checks that is not possible is refused with the reason', async () => {
-    await expect(startSandbox({ checks: ['key'] })).rejects.toThrow(
-      /every check must be named once; missing: maintenance/,
-    );
+  it('a repeat gets the order in its current state', async () => {
+    const sandbox = await startSandbox({ fulfilment: { mode: 'delayed', delay_ms: [1_000, 1_000] } });
+    const caller = callerOf(sandbox);
+    const first = await caller.post('/orders', giftCard('r'));
+    expect(first.json).toMatchObject({ status: 'pending', codes: [] });
+    await sandbox.operate((operator) => operator.advanceClock(1_000));
+    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'completed' });
+    const { number } = giftCardOrderAnswer.parse(first.json);
+    await sandbox.operate((operator) => operator.refundOrder(number));
+    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'refunded', codes: [] });
   });
 });

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Sandbox } from '../create-sandbox.ts';
@@ -20,7 +18,7 @@ import {
 } from './running-sandbox.ts';
 
 describe('the request log', () => {
-  it('every answer has a Request-Id, under which the log shows what was sent and answered', async () => {
+  it('every answer has a Request-Id, under which the log shows how the call was answered', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const bought = await caller.post('/orders', giftCard('shop-1'));
@@ -34,11 +32,6 @@ describe('the request log', () => {
       account: 'acme',
       key: 'main',
       operation: 'gift_card_order',
-      method: 'POST',
-      path: '/orders',
-      address: '127.0.0.1',
-      request: JSON.stringify(giftCard('shop-1')),
-      response: bought.text,
       status: 201,
       code: null,
       reference: 'shop-1',
@@ -46,13 +39,12 @@ describe('the request log', () => {
       fault: null,
     });
     const { requests } = await logOf(sandbox);
-    expect(requests.map(({ id, status, code, path }) => ({ id, status, code, path }))).toEqual([
-      { id: 'req-4', status: 401, code: 'invalid_key', path: '/balances' },
-      { id: 'req-3', status: 200, code: null, path: '/products?per_page=1&page=2' },
-      { id: 'req-2', status: 409, code: 'out_of_stock', path: '/orders' },
-      { id: 'req-1', status: 201, code: null, path: '/orders' },
+    expect(requests.map(({ id, status, code, operation }) => [id, status, code, operation])).toEqual([
+      ['req-4', 401, 'invalid_key', 'balances'],
+      ['req-3', 200, null, 'products'],
+      ['req-2', 409, 'out_of_stock', 'gift_card_order'],
+      ['req-1', 201, null, 'gift_card_order'],
     ]);
-    expect(requests.map(({ response }) => response)).toEqual([unknown, read, refused, bought].map(({ text }) => text));
   });
 
   it('what a fault spoils is in the log as the service answered it, and an answer of a proxy has no Request-Id', async () => {
@@ -67,51 +59,16 @@ describe('the request log', () => {
     const unknown = await order('unknown', 'no-such-fault');
     expect([disabled, proxy, unknown].map(idOf)).toEqual(['req-3', 'none', 'req-5']);
     const { requests } = await logOf(sandbox);
-    expect(
-      requests.map(({ id, fault, status, response }) => [id, fault, status, String(response).slice(0, 22)]),
-    ).toEqual([
-      ['req-5', null, 422, '{"error":{"code":"inva'],
-      ['req-4', 'html_502', 201, '{"number":"GC-100002",'],
-      ['req-3', 'api_disabled', 503, '{"error":{"code":"api_'],
-      ['req-2', 'reset', 0, ''],
-      ['req-1', 'lost_answer', 201, '{"number":"GC-100001",'],
+    expect(requests.map(({ id, fault, status, code }) => [id, fault, status, code])).toEqual([
+      ['req-5', null, 422, 'invalid_request'],
+      ['req-4', 'html_502', 201, null],
+      ['req-3', 'api_disabled', 503, 'api_disabled'],
+      ['req-2', 'reset', 0, null],
+      ['req-1', 'lost_answer', 201, null],
     ]);
-    expect(requests.every(({ request: sent }) => String(sent).startsWith('{"reference":"'))).toBe(true);
   });
 
-  it('no key is in the log or in its file, wherever a client has put it', async () => {
-    const database = join(temporaryFolder(), 'sandbox.db');
-    const sandbox = await startSandbox({}, { database });
-    const mistaken = 'live_key/of+production=';
-    const generated = `wok_${'aB3-_'.repeat(6)}xy`;
-    const caller = callerOf(sandbox);
-    await callerOf(sandbox, mistaken).get(`/orders/${encodeURIComponent(mistaken)}?key=${mistaken}`);
-    await callerOf(sandbox, mistaken).post('/orders', { reference: mistaken, api_key: mainKey });
-    await callerOf(sandbox, mistaken).send('POST', '/orders', {
-      // As PHP writes it.
-      body: JSON.stringify({ api_key: mistaken }).replaceAll('/', '\\/'),
-      headers: { 'content-type': 'application/json' },
-    });
-    await caller.get(`/esim/destinations/${mainKey}/plans`);
-    await caller.get(`/orders/${generated}`);
-    await caller.send('POST', '/orders', { body: `not JSON: ${mainKey}`, headers: { 'content-type': 'text/plain' } });
-    const everything = JSON.stringify(await logOf(sandbox));
-    expect(everything.match(/\[key\]/g)?.length).toBeGreaterThanOrEqual(8);
-    for (const key of [mistaken, 'of+production', encodeURIComponent(mistaken), mainKey, generated])
-      expect(everything).not.toContain(key);
-    await sandbox.close();
-    new Sqlite(database).pragma('wal_checkpoint(TRUNCATE)');
-    const bytes = readFileSync(database);
-    for (const key of [mistaken, mainKey, generated]) expect(bytes.includes(key)).toBe(false);
-  });
-
-  it('a key at the place where a body is cut is not in the log in part', async () => {
-    const sandbox = await startSandbox({ request_log: { body_chars: 12 } });
-    await callerOf(sandbox).post('/orders', { key: mainKey });
-    expect((await logOf(sandbox)).requests[0]?.['request']).toBe('{"key":"[key… (3 more characters)');
-  });
-
-  it('a filter finds requests by text, account and failure, and pages show each one once', async () => {
+  it('a filter finds requests by order, account and failure, and pages show each one once', async () => {
     const other = { id: 'other', keys: [{ name: 'theirs', value: 'sandbox-key-other' }] };
     const main = { id: 'acme', keys: [{ name: 'main', value: mainKey }] };
     const sandbox = await startSandbox({ accounts: [main, other] });
@@ -122,11 +79,11 @@ describe('the request log', () => {
     await callerOf(sandbox, 'sandbox-key-other').get('/balances');
     const idsOf = async (query: string): Promise<string[]> =>
       (await logOf(sandbox, query)).requests.map(({ id }) => id);
-    expect(await idsOf('?search=shop-7')).toEqual(['req-2', 'req-1']);
+    expect(await idsOf('?search=shop-7')).toEqual(['req-1']);
     expect(await idsOf('?search=GC-100001')).toEqual(['req-2', 'req-1']);
     expect(await idsOf('?failed=true')).toEqual(['req-3']);
     expect(await idsOf('?account=other')).toEqual(['req-4']);
-    expect(await idsOf('?account=acme&search=shop-8')).toEqual(['req-3']);
+    expect(await idsOf('?account=acme&search=main')).toEqual(['req-3', 'req-2', 'req-1']);
     expect(await idsOf('?search=%25')).toEqual([]);
     const pages: string[][] = [];
     for (let before: string | null = ''; before !== null; ) {

@@ -121,7 +121,7 @@ export function balanceOf(sandbox: Sandbox, currency: string, account = 'acme'):
 export const idOf = (reply: Reply): string => reply.headers.get('request-id') ?? 'none';
 
 const requestPage = z.object({
-  requests: z.array(z.looseObject({ id: z.string(), path: z.string().nullable(), status: z.number() })),
+  requests: z.array(z.looseObject({ id: z.string(), status: z.number() })),
   next_before: z.string().nullable(),
 });
 

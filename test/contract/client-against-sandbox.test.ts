@@ -202,22 +202,15 @@ describe('the client and the sandbox read the same specification', () => {
     });
   });
 
-  it.each([
-    ['seconds', 'json', expect.any(Number)],
-    ['date', 'text', expect.any(Number)],
-    ['none', 'empty', null],
-  ] as const)(
-    'a call over the limit is rate-limited, with the time to wait as %s and the body as %s',
-    async (form, body, wait) => {
-      const { client } = await start({ limits: { enabled: true, requests: 1, retry_after: form, body } });
-      const probe = { question: 'products', ...keyed } as const;
-      expect(await client.probe(probe)).toMatchObject({ verdict: 'open' });
-      expect(await client.probe(probe)).toMatchObject({
-        verdict: 'cannot_tell',
-        outcome: { row: 'rate_limited', http: 429, retryAfterMs: wait },
-      });
-    },
-  );
+  it('a call over the limit is rate-limited, with the time to wait', async () => {
+    const { client } = await start({ limits: { enabled: true, requests: 1 } });
+    const probe = { question: 'products', ...keyed } as const;
+    expect(await client.probe(probe)).toMatchObject({ verdict: 'open' });
+    expect(await client.probe(probe)).toMatchObject({
+      verdict: 'cannot_tell',
+      outcome: { row: 'rate_limited', http: 429, retryAfterMs: expect.any(Number) },
+    });
+  });
 
   it('every call during maintenance ends as api_disabled', async () => {
     const { client } = await start({ maintenance: true });

@@ -8,7 +8,7 @@ const ceiling = 20;
 async function underLimits(jitterMs: [number, number], use: (worker: Submission) => Promise<void>): Promise<void> {
   const worker = await startSubmission({
     sandbox: {
-      limits: { enabled: true, window_ms: windowMs, orders: ceiling, requests: 60, model: 'sliding_log' },
+      limits: { enabled: true, window_ms: windowMs, orders: ceiling, requests: 60 },
       latency: { before_ms: jitterMs, after_ms: jitterMs },
     },
     limits: { windowMs, orders: ceiling, requests: 60, transitMs: 1000 },

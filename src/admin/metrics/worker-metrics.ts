@@ -1,7 +1,10 @@
-import { collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { outcomeRows } from '../../core/answers/outcome.ts';
 import type { Clock } from '../../core/clock.ts';
+import { finalStates, isFinal, type EntryState } from '../../core/entry/states.ts';
+import { operations, type Operation, familyOf } from '../../core/order/purchase.ts';
 import { keptAnswer } from '../kept-answer.ts';
-import { EventMetrics } from './event-metrics.ts';
+import { codeLabel, oneOf, other } from './metric-labels.ts';
 import { type GaugeSources, workerGauges } from './worker-gauges.ts';
 
 /** How old an answer may be, in ms: a scraper must not make the worker count all the time. */
@@ -64,5 +67,132 @@ export class WorkerMetrics {
     }
     await this.#readGauges?.();
     return await this.#registry.metrics();
+  }
+}
+
+/** How one call to the API ended. */
+interface EndedAttempt {
+  readonly operation: Operation;
+  readonly purpose: (typeof purposes)[number];
+  /** A row of the decision table. */
+  readonly outcome: string;
+  /** The code of the API's error; null: none. */
+  readonly code: string | null;
+  /** From the start of the call to its end, in ms. */
+  readonly durationMs: number;
+  /** The state that the entry got. */
+  readonly state: EntryState;
+}
+
+/** How one delivery of a result ended. */
+type DeliveryEnd = (typeof deliveryEnds)[number];
+
+const purposes = ['submit', 'lookup'] as const;
+const families = ['gift_card', 'esim'] as const;
+const fileOutcomes = ['ingested', 'rejected', 'changed', 'unfinished', 'interrupted'] as const;
+const deliveryEnds = ['delivered', 'failed', 'given_up'] as const;
+/** Up to the longest deadline of a call, in seconds. */
+const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
+
+const counters = {
+  lines_accepted: ['Order lines that were accepted for the first time, by source.', 'source'],
+  orders_read_back: ['Orders with lines to buy that read-back brought and no webhook, by source.', 'source'],
+  order_files: ['Order files that were read to their end, by outcome.', 'outcome'],
+  attempts: [
+    'Calls to the API that were made for an entry, by outcome and by the code of the API.',
+    'operation',
+    'purpose',
+    'outcome',
+    'code',
+  ],
+  entries_settled: ['Entries that a call to the API brought to a final state.', 'family', 'state'],
+  results_written: [
+    'Deliveries of results, by sink and outcome; a delivery that failed is tried again.',
+    'sink',
+    'outcome',
+  ],
+} as const;
+type CounterName = keyof typeof counters;
+
+/**
+ * Counts what the parts of the worker report while it runs. `app` gives its methods to them. A label has only values of a
+ * closed set, whatever an event brings.
+ */
+class EventMetrics {
+  readonly #sources: () => readonly string[];
+  readonly #counters: ReadonlyMap<string, Counter<string>>;
+  readonly #durations: Histogram<'operation' | 'purpose'>;
+
+  /** @param sources the sources that are configured; lines of all others are counted together */
+  constructor(registry: Registry, sources: () => readonly string[]) {
+    this.#sources = sources;
+    const registers = [registry];
+    this.#counters = new Map(
+      Object.entries(counters).map(([key, [help, ...labelNames]]) => {
+        return [key, new Counter({ name: `order_sync_${key}_total`, help, labelNames, registers })];
+      }),
+    );
+    this.#durations = new Histogram({
+      name: 'order_sync_attempt_duration_seconds',
+      help: 'How long calls to the API took, from their start to their end.',
+      labelNames: ['operation', 'purpose'],
+      buckets: durationBuckets,
+      registers,
+    });
+    this.#startAtZero();
+  }
+
+  /** @param lines how many, by source */
+  linesAccepted(lines: ReadonlyMap<string, number>): void {
+    for (const [source, added] of lines)
+      this.#count('lines_accepted', { source: oneOf(this.#sources(), source) }, added);
+  }
+
+  orderReadBack(source: string): void {
+    this.#count('orders_read_back', { source: oneOf(this.#sources(), source) });
+  }
+
+  fileEnded(outcome: (typeof fileOutcomes)[number]): void {
+    this.#count('order_files', { outcome });
+  }
+
+  attemptEnded({ operation, purpose, outcome, code, durationMs, state }: EndedAttempt): void {
+    this.#count('attempts', { operation, purpose, outcome: oneOf(outcomeRows, outcome), code: codeLabel(code) });
+    // The library throws for a value that is no number.
+    if (Number.isFinite(durationMs)) this.#durations.observe({ operation, purpose }, durationMs / 1000);
+    if (isFinal(state)) this.#count('entries_settled', { family: familyOf(operation), state });
+  }
+
+  /** @param sink a configured one */
+  deliveryEnded(sink: string, outcome: DeliveryEnd): void {
+    this.#count('results_written', { sink, outcome });
+  }
+
+  /** Counts of a sink begin with zero when it is configured: the first failure is an increase then. */
+  knowSinks(sinks: readonly string[]): void {
+    for (const sink of sinks) for (const outcome of deliveryEnds) this.#count('results_written', { sink, outcome }, 0);
+  }
+
+  #count(name: CounterName, labels: Readonly<Record<string, string>>, by = 1): void {
+    try {
+      this.#counters.get(name)?.inc(labels, by);
+    } catch {
+      // The counted work must not stop because the library throws.
+    }
+  }
+
+  #startAtZero(): void {
+    for (const source of [...this.#sources(), other]) {
+      this.#count('lines_accepted', { source }, 0);
+      this.#count('orders_read_back', { source }, 0);
+    }
+    for (const outcome of fileOutcomes) this.#count('order_files', { outcome }, 0);
+    for (const operation of operations)
+      for (const purpose of purposes) {
+        this.#count('attempts', { operation, purpose, outcome: 'accepted', code: 'none' }, 0);
+        this.#durations.zero({ operation, purpose });
+      }
+    for (const family of families)
+      for (const state of finalStates) this.#count('entries_settled', { family, state }, 0);
   }
 }

@@ -6,11 +6,10 @@ import type { PageAccess } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import { attentionPage, reviewPage } from './attention-page.ts';
-import { auditPage, configPage, deliveriesPage } from './list-pages.ts';
+import { auditPage, configPage, deliveriesPage, ordersPage } from './list-pages.ts';
 import { assetRoutes, type Html } from '../html/document.ts';
 import { pageLayout, type ShowPage } from './layout.ts';
 import { orderPage } from './order-page.ts';
-import { ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
 import { orderPath } from './parts.ts';
 

@@ -5,7 +5,6 @@ import { AccountCheck } from '../submit/account-check.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
-import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
@@ -49,7 +48,7 @@ export function buildDispatcher(
   { config, metrics }: PartDeps,
   current: CurrentConfig,
   submission: Submission,
-  start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck; readonly rechecks: RecheckRule },
+  start: { readonly incarnationId: number; readonly rechecks: RecheckRule },
   onSettled: () => void,
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;

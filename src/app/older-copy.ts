@@ -4,7 +4,6 @@ import { reasonForOlderCopy } from '../core/outbox-progress.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
 import type { AfterLossRequest } from '../store/submission/after-loss.ts';
 import type { Store } from '../store/store.ts';
-import { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
 import { type KeeperDeps, ProgressKeeper, type ProgressPort } from './progress-file.ts';
 
@@ -91,22 +90,4 @@ async function compare(deps: OutboxDeps, store: Store, progress: ProgressKeeper,
 export async function whyOlderCopy({ store, file }: { store: Store; file: ProgressPort }): Promise<string | null> {
   const known = file.read();
   return known.kind === 'read' ? reasonForOlderCopy(known.progress, await store.progress()) : null;
-}
-
-/** The check that asks the API whether the outbox is an older copy, with the entries that are here now. */
-export async function buildOlderCopyCheck(
-  deps: OutboxDeps,
-  store: Store,
-  progress: ProgressKeeper,
-): Promise<OlderCopyCheck> {
-  const { entry: upToEntry } = await store.progress();
-  const logger = deps.logger.child({ component: 'outbox' });
-  const onFound = async (found: string): Promise<void> => {
-    const reason = `this is an older copy of the outbox: ${found}`;
-    await beginAfterLoss(deps, store, { actor: 'worker', reason });
-    // At once: the file is about the database as it was before.
-    await progress.write();
-    logger.error(`${reason}. ${whatFollows}`);
-  };
-  return new OlderCopyCheck({ upToEntry, onFound });
 }

@@ -12,7 +12,6 @@ import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
 import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ApiClock, apiClockCheck } from '../submit/api-clock.ts';
-import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { buildFolderIntakes, buildReadBack, buildStorefronts, startFolders, startWebhook } from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';
@@ -22,7 +21,7 @@ import { requireFolders } from './installed-folders.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
 import { nightlyJobs } from './nightly-jobs.ts';
 import { countKeptCalls } from './doctor-calls.ts';
-import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
+import { noticeOlderCopy } from './older-copy.ts';
 import { openForWorker } from './open-outbox.ts';
 import type { ProgressKeeper } from './progress-file.ts';
 import { buildReloader, type ConfigReloader } from './reload.ts';
@@ -129,7 +128,6 @@ interface OpenOutbox {
   readonly progress: ProgressKeeper;
   readonly watch: Loop;
   readonly disk: DiskGuard;
-  readonly olderCopy: OlderCopyCheck;
   readonly incarnationId: number;
 }
 
@@ -158,7 +156,6 @@ async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): 
   watch.start();
   await life.push('database watch', () => watch.stop());
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
-  const olderCopy = await buildOlderCopyCheck(deps, store, progress);
   const disk = new DiskGuard({
     freeBytes: () => store.freeBytes(),
     minFreeBytes,
@@ -166,14 +163,14 @@ async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): 
     clock,
     logger: logger.child({ component: 'intake' }),
   });
-  return { store, progress, watch, disk, olderCopy, incarnationId };
+  return { store, progress, watch, disk, incarnationId };
 }
 
 /** Builds what works on the outbox, then starts it, beginning with the results and ending with the intake. */
 async function startParts(
   deps: PartDeps,
   life: Life,
-  { store, progress, disk, olderCopy, incarnationId }: OpenOutbox,
+  { store, progress, disk, incarnationId }: OpenOutbox,
   current: CurrentConfig,
 ): Promise<WorkerParts> {
   const notified: { notify(): void }[] = [];
@@ -189,7 +186,7 @@ async function startParts(
   const readBack = buildReadBack(deps, store, storefronts, connections);
   await life.push('read-back', () => readBack.stop());
   const submission = await buildSubmission(deps, store, wholesale, apiClock, current);
-  const start = { incarnationId, olderCopy, rechecks: readBack };
+  const start = { incarnationId, rechecks: readBack };
   const dispatcher = buildDispatcher(deps, current, submission, start, notify);
   const folders = buildFolderIntakes(deps, store, disk, notify);
   notified.push(results.deliveries, dispatcher);

@@ -4,7 +4,6 @@ import { presentTime } from './api-clock.ts';
 import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
-import type { OlderCopyCheck } from './older-copy-check.ts';
 import { DiskGuard, isDiskFull, repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
 import { endWithin } from '../ops/deadline.ts';
 import { probeDuePauses } from './probes.ts';
@@ -14,8 +13,6 @@ import { usualSendingReserveBytes, type SubmitSettings } from './settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   readonly incarnationId: number;
-  /** Made before the first call. Absent: whether the outbox is an older copy is not asked. */
-  readonly olderCopy?: OlderCopyCheck;
   /** Which orders of shops are read again before they are bought. Absent: none. */
   readonly rechecks?: RecheckRule;
   /** With less free space on the disk nothing is sent, in bytes. Default 100 MiB. */
@@ -164,7 +161,6 @@ export class Dispatcher {
     if (pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
     if (!pauses.isAccountPaused()) {
       this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
-      this.#runInBackground('older copy check', () => this.#checkForOlderCopy());
       this.#runInBackground('account check', () => this.#checkAccounts());
     }
     while (!this.#loop.signal.aborted && (await this.#takeOne())) {
@@ -195,7 +191,7 @@ export class Dispatcher {
     const { pauses } = this.#deps;
     const isPaused = pauses.isAccountPaused();
     if (this.#queue.pending >= concurrency || (isPaused && !pauses.trials().includes('account'))) return false;
-    if (this.#options.olderCopy?.isOver === false || !(await this.#disk.hasSpace())) return false;
+    if (!(await this.#disk.hasSpace())) return false;
     const isSendDue = await this.#isDue('send');
     const isLookupDue = await this.#isDue('lookup');
     const { lookups, sends } = shares(concurrency, { isSendDue, isLookupDue });
@@ -306,13 +302,6 @@ export class Dispatcher {
 
   async #checkAccounts(): Promise<void> {
     if (await this.#deps.accounts.ask(this.#deps, this.#abort.signal)) this.#loop.notify();
-  }
-
-  async #checkForOlderCopy(): Promise<void> {
-    const { olderCopy } = this.#options;
-    if (olderCopy === undefined || olderCopy.isOver) return;
-    await olderCopy.run(this.#deps, this.#abort.signal);
-    if (olderCopy.isOver) this.#loop.notify();
   }
 
   #probe(): Promise<void> {

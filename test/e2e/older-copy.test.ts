@@ -142,19 +142,6 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     expect(outboxAttention(place)).toHaveLength(1);
   });
 
-  it('is noticed without a progress file, because the API has an order that was never sent from here', async () => {
-    const { place, calls } = await boughtMoreThanTheCopyKnows();
-    rmSync(progressFile(place));
-    const worker = place.start();
-    const warning = await worker.line(({ msg }) => msg.startsWith('there is no progress file'));
-    expect(warning['level']).toBe('warn');
-    const line = await worker.line(({ msg }) => msg.startsWith('this is an older copy of the outbox: the API has'));
-    expect(line['level']).toBe('error');
-    await worker.started();
-    expect(outboxAttention(place)).toHaveLength(1);
-    await findsAllWithoutBuying(place, worker, calls);
-  });
-
   it('is noticed, too, where the database is new and its orders come in again', async () => {
     const { place, calls } = await boughtMoreThanTheCopyKnows();
     for (const end of ['', '-wal', '-shm']) rmSync(`${place.databasePath}${end}`, { force: true });

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
-import { buildOlderCopyCheck, noticeOlderCopy } from '../../src/app/older-copy.ts';
+import { noticeOlderCopy } from '../../src/app/older-copy.ts';
 import type { ProgressKeeper, ProgressPort } from '../../src/app/progress-file.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { ContinuousClock } from '../../src/ops/system-clock.ts';
@@ -118,7 +118,6 @@ export class SimWorker {
       version: '0',
       nowMs: clock.wallMs(),
     });
-    const olderCopy = progress === null ? {} : { olderCopy: await buildOlderCopyCheck(outbox, store, progress) };
     const wholesale = createWholesaleClient({
       baseUrl: 'https://api.example',
       clock,
@@ -163,7 +162,6 @@ export class SimWorker {
         maxUnknownOutcomes: settings.maxUnknownOutcomes,
         graceMs: settings.graceMs,
         maxIdleDelayMs,
-        ...olderCopy,
       },
     );
     for (const failed of [dispatcher.failed, deliveries.failed, follower.loop.failed]) this.#report(failed);

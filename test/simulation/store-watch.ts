@@ -40,7 +40,6 @@ const reads = new Set([
   'times.lastSeenMs',
   'times.recordSeen',
   'progress',
-  'submission.oldestUnsent',
   'submission.hasAccepted',
   'intake.files.find',
   'intake.files.rejections',

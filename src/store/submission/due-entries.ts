@@ -103,17 +103,6 @@ export const selectOverdue = statementOf<[number], EntryRow>(
   `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
 );
 
-// The first entries of each lane. To go from lane to lane costs their number, not that of the entries.
-export const selectOldestUnsent = statementOf<{ upToEntry: number }, EntryRow>(
-  `SELECT e.* FROM (${lanesOf('pending')}) lanes JOIN entries e ON e.id IN (
-     SELECT id FROM entries INDEXED BY entries_pending_lanes
-     WHERE state = 'pending' AND lane = lanes.lane AND operation <> 'esim_cancel'
-     ORDER BY due_at_ms, id LIMIT 5)
-   WHERE e.id <= :upToEntry
-     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id)
-   ORDER BY e.rules <> '{}', e.id LIMIT 5`,
-);
-
 const turnsBetweenLast = 10;
 /** So many turns are remembered. Beyond it the turns begin anew, which harms nobody. */
 const mostTurns = 100_000;

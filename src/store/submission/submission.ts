@@ -14,7 +14,7 @@ import { recordAcceptedPath, wasAccepted, type SpendingCall } from './call-paths
 import { collisionOf, markShownTwice, reviewOfCollision, type Collision } from './collisions.ts';
 import { Budget, settleAttemptSlots, stampBackOff, takeSlotsOfAttempt } from './budget.ts';
 import { adoptConnector, proveConnectorByOrder } from './connector-canary.ts';
-import { DueEntries, selectOldestUnsent, selectOverdue } from './due-entries.ts';
+import { DueEntries, selectOverdue } from './due-entries.ts';
 import { endOverdue, flagForReview, recoverEntry, settleEntry } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { KeptAnswers, keepAnswer } from './kept-answers.ts';
@@ -211,16 +211,6 @@ export class Submission extends OutboxSteps {
       }
       return ended;
     });
-  }
-
-  /**
-   * Up to five entries that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at
-   * most; none that is looked up before it is sent anyway. First those without rules: what was bought of another may have
-   * another reference. No order has the reference of a cancel: cancels are passed over.
-   */
-  async oldestUnsent(upToEntry: number): Promise<readonly { reference: string; operation: Operation }[]> {
-    const rows = selectOldestUnsent(this.database).all({ upToEntry });
-    return rows.filter((row) => !lostOutboxMayHaveSent(this.database, row));
   }
 }
 

@@ -92,26 +92,6 @@ it('a database that takes the place of a lost one gets another id, and remembers
   expect(after.databaseId).not.toBe(before.databaseId);
 });
 
-it('the oldest entries that were never sent are asked for: none of a later start, not a cancel, none that is looked up anyway', async () => {
-  const unsent = (upToEntry: number) => box.store.submission.oldestUnsent(upToEntry);
-  expect(await unsent(9)).toEqual([]);
-  const cancel = { operation: 'esim_cancel', variant: null, iccid: '8900000000000000001', quantity: null } as const;
-  await box.accept([line({ orderId: 'cancel', ...cancel, currency: null })]);
-  expect(await unsent(9)).toEqual([]);
-  const [first] = await box.accept([line({ orderId: 'a' })]);
-  expect(await unsent(9)).toMatchObject([{ reference: first?.reference }]);
-  for (let opened: string | undefined; opened !== first?.reference; ) {
-    const attempt = await box.opened();
-    opened = attempt.entry.reference;
-    await box.store.submission.closeAttempt(close(attempt, waiting));
-  }
-  const [next] = await box.accept([line({ orderId: 'b' })]);
-  expect(await unsent(9)).toMatchObject([{ reference: next?.reference }]);
-  expect(await unsent(2)).toEqual([]);
-  await box.store.operator.beginAfterLoss(loss);
-  expect(await unsent(9)).toEqual([]);
-});
-
 it('in an older copy a refusal that was to be confirmed waits, and its outcome is unknown only when the limit allows it', async () => {
   const error = { code: 'insufficient_balance', message: 'too low', buffered: true };
   const confirming: Settlement = {

@@ -45,7 +45,6 @@ export async function performCommand(
     case 'cancel':
     case 'retry':
     case 'resolve':
-    case 'decide_change':
     case 'reorder': {
       const { reference, actor, reason, ...order } = command;
       return { kind: 'entry', ...(await store.operator.actOnEntry({ reference, order, actor, reason, ...policy })) };

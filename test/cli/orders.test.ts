@@ -282,19 +282,17 @@ describe('order-sync orders show, of a line that came in the place of another', 
     await replaceBoughtLine(place);
     const show = async () => (await place.run('orders', 'show', '1001')).stdout.split('\n\n').at(2) ?? '';
     const reference = /^os-\w+/.exec(await show())?.[0] ?? '';
-    const commands = ['resolve REF --same|--another', 'release REF', 'cancel REF']
+    const commands = ['release REF', 'cancel REF']
       .map((command) => `order-sync orders ${command.replace('REF', reference)} --reason "…"`)
       .join(`\n${' '.repeat(14)}`);
-    expect(await show()).toContain(
-      `  allowed     resolve --same|--another, release, cancel\n${' '.repeat(14)}${commands}\n`,
-    );
+    expect(await show()).toContain(`  allowed     release, cancel\n${' '.repeat(14)}${commands}\n`);
     const { entries } = JSON.parse((await place.run('orders', 'show', reference, '--json')).stdout);
-    expect(entries[1]).toMatchObject({ has_other_id: true, allowed_actions: ['decide_change', 'release', 'cancel'] });
+    expect(entries[1]).toMatchObject({ has_other_id: true, allowed_actions: ['release', 'cancel'] });
     const { stderr } = await place.run('orders', 'ack', reference, '--reason', 'seen by Anna');
-    expect(stderr).toContain('what can be done: resolve --same|--another, release, cancel');
+    expect(stderr).toContain('what can be done: release, cancel');
     const { attention } = JSON.parse((await place.run('queue', 'status', '--json')).stdout);
-    expect(attention[0].what_to_do).toContain('`orders resolve --same`');
-    await place.run('orders', 'resolve', reference, '--another', '--reason', 'asked the customer');
+    expect(attention[0].what_to_do).toContain('`orders cancel`');
+    await place.run('orders', 'release', reference, '--reason', 'asked the customer');
     expect(await show()).toContain('  allowed     hold, cancel\n');
   });
 });

@@ -218,7 +218,7 @@ describe('a flagged line whose SKU is in the map now', () => {
     expect(shops.flagged()).toContain('316 unknown_sku');
     await follow(shops, '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }');
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 fulfilled', '316 2 x steam-usd-20 held']);
-    await actOn(shops, '316', { action: 'decide_change', isAnother: false });
+    await actOn(shops, '316', { action: 'cancel' });
     expect(shops.bought()[1]).toBe('316 2 x steam-usd-20 cancelled');
   });
 

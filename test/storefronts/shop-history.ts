@@ -16,8 +16,8 @@ const decisions = {
   hold: { action: 'hold' },
   release: { action: 'release' },
   cancel: { action: 'cancel' },
-  same: { action: 'decide_change', isAnother: false },
-  another: { action: 'decide_change', isAnother: true },
+  same: { action: 'cancel' },
+  another: { action: 'release' },
 } as const satisfies Record<string, EntryAction>;
 type Decision = keyof typeof decisions;
 

@@ -174,6 +174,5 @@ export const orders = (box: Outbox): Record<EntryActionName, EntryAction> => ({
   cancel: { action: 'cancel' },
   retry: { action: 'retry' },
   reorder: { action: 'reorder', confirm: referenceOf(box) },
-  decide_change: { action: 'decide_change', isAnother: true },
   resolve: { ...boughtInPlaceOf(null), units: [] },
 });

@@ -144,8 +144,6 @@ function doneText(command: OperatorCommand): string {
       return 'Done: the row has left the attention list.';
     case 'rewrite_results':
       return 'Done: the result will be delivered again.';
-    case 'decide_change':
-      return `Done: ${command.reference} is ${command.isAnother ? 'another purchase' : 'the same purchase'}.`;
     default:
       return 'reference' in command ? `Done: ${command.action}, ${command.reference}.` : 'Done.';
   }

@@ -47,7 +47,6 @@ const contents = new Map<string, (fields: FormFields) => object>([
       ...unitsOf(fields),
     }),
   ],
-  ['decide_change', (fields) => ({ ...named(fields), isAnother: fields.get('is_another') === 'yes' })],
   ['reorder', (fields) => ({ ...named(fields), confirm: fields.get('confirm') ?? '' })],
   ['acknowledge', (fields) => ({ which: { ids: [fields.get('id')] } })],
   ['pause', scoped],

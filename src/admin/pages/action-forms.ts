@@ -64,14 +64,6 @@ function offersOf(action: EntryActionName, entry: EntryDetail): readonly Offered
       const other = 'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
       return [offer('Retry now', state === 'waiting' ? waits : other)];
     }
-    case 'decide_change': {
-      const same = 'The line is the one that vanished under another id: nothing is bought for it.';
-      const another = 'The line is a purchase of its own: it is bought, too.';
-      return [
-        offer('It is the same purchase', same, { is_another: 'no' }),
-        offer('It is another purchase', another, { is_another: 'yes' }),
-      ];
-    }
     case 'reorder': {
       const what =
         "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.";

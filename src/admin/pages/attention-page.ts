@@ -106,7 +106,6 @@ const happened = ({ code, message }: Attention): Html => longText(message ?? cod
 /** What the pages call an action that they have: a button in quotes. Any other is named as its command. */
 const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
   ack: '"Acknowledge"',
-  another: '"It is another purchase"',
   cancel: '"Cancel"',
   enter_units: '"Enter the missing units"',
   release: '"Release"',
@@ -115,7 +114,6 @@ const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
   resume: '"Resume"',
   retry: '"Retry now"',
   rewrite: '"Deliver again"',
-  same: '"It is the same purchase"',
   show: 'the page of the order',
 };
 

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { countsText } from '../../core/counts.ts';
-import { allowedActions, commandOf } from '../../core/entry/states.ts';
+import { allowedActions } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/due-results.ts';
 import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
@@ -64,7 +64,7 @@ ${factList([
   ['Units', unitCount === 0 ? null : units],
   ['What the supplier advises', suppliersAdvice(entry)],
 ])}
-${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.map(commandOf).join(', ')}</p>`}
+${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.join(', ')}</p>`}
 </article>`;
 }
 

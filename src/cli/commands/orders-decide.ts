@@ -78,11 +78,9 @@ interface ResolveOptions extends DecisionOptions {
 function addResolve(orders: Command, context: CliContext): void {
   const command = orders
     .command('resolve')
-    .description('settle an entry that needs review, or a line that came in the place of another, as a person found it')
+    .description('settle an entry that needs review as an operator found it')
     .argument('<reference>', 'the reference of the entry')
     .addOption(new Option('--as <end>', 'its final state').choices(resolutions))
-    .option('--same', 'the line is the same purchase as the one that vanished: nothing is bought for it')
-    .option('--another', 'the line is a purchase of its own: it is bought, too')
     .option('--give <pieces>', 'how many of the bought pieces the customer gets', wholeNumber(1, 1_000_000))
     .option('--order-number <number>', "the supplier's number of the order")
     .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
@@ -90,18 +88,14 @@ function addResolve(orders: Command, context: CliContext): void {
     .option('--no-units', 'they are not known: the result asks for delivery by hand')
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
-    const { as, same = false, another = false, give: pieces, orderNumber = null, note = null, iccid = [] } = options;
-    if ([as !== undefined, same, another, pieces !== undefined].filter((isGiven) => isGiven).length !== 1) {
-      throw new OrderSyncError('USAGE', 'Say what you found: one of --as, --same, --another and --give', {
-        hint: '--as settles an entry in needs_review; --same and --another decide on a line that came in the place of another',
-      });
-    }
-    if (pieces !== undefined) {
+    const { as, give: pieces, orderNumber = null, note = null, iccid = [] } = options;
+    if (pieces !== undefined && as === undefined) {
       return await decide({ action: 'give', reference, pieces, ...audited(options) }, options, context);
     }
-    if (as === undefined) {
-      const change = { action: 'decide_change', reference, isAnother: another } as const;
-      return await decide({ ...change, ...audited(options) }, options, context);
+    if (as === undefined || pieces !== undefined) {
+      throw new OrderSyncError('USAGE', 'Say what you found: --as or --give', {
+        hint: '--as settles an entry in needs_review; --give says how many of the bought pieces the customer gets',
+      });
     }
     const given = { orderNumber, iccids: iccid.map(checkedIccid), units: await unitsOf(options), note };
     await decide({ action: 'resolve', reference, as, ...given, ...audited(options) }, options, context);

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { errorText, eventText, callTexts, stateText, suppliersAdvice } from '../../admin/entry-text.ts';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
-import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
+import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { labelledFields } from '../../core/answers/unit-fields.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -183,7 +183,7 @@ function entryAsText(entry: EntryDetail, unknownLimit: number): string {
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', state === 'held' ? null : errorText(entry)],
     ['what to do', suppliersAdvice(entry)],
-    ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.map(commandOf).join(', ')],
+    ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.join(', ')],
     ...actions.map((action) => ['', commandFor(action, entry)] as const),
   ];
   const lines = facts.flatMap(([name, text]) => (text ? [`  ${name.padEnd(10)}  ${text}`] : []));
@@ -208,11 +208,9 @@ function nothingAllowed(entry: EntryDetail): string {
 function commandFor(action: EntryActionName, { reference, state }: EntryDetail): string {
   const special: Partial<Record<EntryActionName, string>> = {
     resolve: state === 'fulfilled' ? ' --as fulfilled --units FILE' : ' --as fulfilled|rejected|refunded',
-    decide_change: ' --same|--another',
     reorder: ` --confirm ${reference}`,
   };
-  const command = action === 'decide_change' ? 'resolve' : action;
-  return `order-sync orders ${command} ${reference}${special[action] ?? ''} --reason "…"`;
+  return `order-sync orders ${action} ${reference}${special[action] ?? ''} --reason "…"`;
 }
 
 function supplierText({ orderNumber, cost, currency, unitCount, shreddedAt }: EntryDetail): string {

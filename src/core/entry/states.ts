@@ -57,13 +57,8 @@ export function isFinal(state: EntryState): state is FinalState {
   return transitions[state].length === 0;
 }
 
-const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve', 'decide_change'] as const;
+const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
 export type EntryActionName = (typeof entryActions)[number];
-
-/** An action as people type it after `order-sync orders`. */
-export function commandOf(action: EntryActionName): string {
-  return action === 'decide_change' ? 'resolve --same|--another' : action;
-}
 
 /** The facts that decide which actions are allowed. */
 export interface ActionSubject {
@@ -93,8 +88,7 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
     case 'held': {
       // The outcome of a placed entry is known: it is bought, and must not be cancelled.
       const isClean = !entry.mayBeBought && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
-      const others = isClean ? (['release', 'cancel'] as const) : (['release'] as const);
-      return entry.hasOtherId ? ['decide_change', ...others] : others;
+      return isClean ? ['release', 'cancel'] : ['release'];
     }
     case 'needs_review':
       return ['retry', 'resolve'];

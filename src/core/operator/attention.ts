@@ -1,7 +1,6 @@
 /** The actions of a person on a row of the attention list, each with its command. */
 export const attentionActions = {
   ack: 'orders ack',
-  another: 'orders resolve --another',
   cancel: 'orders cancel',
   give: 'orders resolve --give',
   enter_units: 'orders resolve --as fulfilled --units',
@@ -13,7 +12,6 @@ export const attentionActions = {
   resume: 'queue resume',
   retry: 'orders retry',
   rewrite: 'results rewrite --sink',
-  same: 'orders resolve --same',
   show: 'orders show',
   test: 'wire test --last submit',
 } as const;
@@ -50,7 +48,7 @@ export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
   held: line`release it with ${'release'}, or end it with ${'cancel'}`,
   held_by_shop: line`it is released when its reason ends, mostly when the shop shows its order as paid again; ${'release'} buys it without that`,
-  held_as_same_line: line`decide with ${'same'} or ${'another'} whether both lines are one purchase`,
+  held_as_same_line: line`buy it with ${'release'} if it is another purchase; end it with ${'cancel'} if it is the same one`,
   outcome_unknown: holding(
     'this line, and with another one like it its product',
   )`the worker looks it up by itself; ${'show'} has its attempts, ${'retry'} looks it up at once`,

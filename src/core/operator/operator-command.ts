@@ -113,7 +113,6 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     ...who,
   }),
   /** For a shop's line that replaces another one: whether it is a purchase of its own. */
-  z.strictObject({ action: z.literal('decide_change'), reference, isAnother: z.boolean(), ...who }),
   /** How many of the bought pieces of a line the customer gets. */
   z.strictObject({ action: z.literal('give'), reference, pieces: z.int().min(1), ...who }),
   z.strictObject({

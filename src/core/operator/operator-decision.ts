@@ -1,4 +1,4 @@
-import { allowedActions, commandOf, type ActionSubject, type EntryActionName } from '../entry/states.ts';
+import { allowedActions, type ActionSubject, type EntryActionName } from '../entry/states.ts';
 import type { Unit } from '../answers/order-answer.ts';
 import { isMaybeBought, mayBeBought, rejectedByPerson, type PurchaseFacts } from '../entry/may-be-bought.ts';
 import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
@@ -94,15 +94,14 @@ function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send'
 export function decideAction(facts: OperatorFacts, order: EntryAction, policy: OperatorPolicy): OperatorVerdict {
   const subject = { ...facts, mayBeBought: mayBeBought(facts) };
   const allowed = allowedActions(subject);
-  const may =
-    allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.map(commandOf).join(', ')}`;
+  const may = allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
   if (!allowed.includes(order.action)) {
     const unknown = isMaybeBought(subject) ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
-    const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${commandOf(order.action)}`;
+    const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${order.action}`;
     return refuse(why, facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may);
   }
   const move = unchanged(facts);
@@ -112,13 +111,11 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
     case 'release':
       return release(facts, policy);
     case 'cancel':
-      return cancel(facts, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged');
+      return cancel(facts);
     case 'retry':
       return retry(facts, policy);
     case 'resolve':
       return resolve(facts, order);
-    case 'decide_change':
-      return decideChange(facts, order.isAnother, policy);
     case 'reorder':
       if (order.confirm !== facts.reference) {
         return refuse(
@@ -130,16 +127,13 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
   }
 }
 
-function decideChange(facts: OperatorFacts, isAnother: boolean, policy: OperatorPolicy): OperatorVerdict {
-  if (isAnother) return release(facts, policy);
-  if (mayBeBought(facts))
-    return refuse(`${facts.reference} may have been bought`, 'compare with the list of the supplier');
-  const message = "it is the same purchase as another line of the shop's order; nothing was charged for this one";
-  return cancel(facts, samePurchase, message);
-}
-
-function cancel(facts: OperatorFacts, code: string, message: string): OperatorVerdict {
-  const error = { code, message };
+function cancel(facts: OperatorFacts): OperatorVerdict {
+  const error = facts.hasOtherId
+    ? {
+        code: samePurchase,
+        message: "it is the same purchase as another line of the shop's order; nothing was charged for this one",
+      }
+    : { code: 'cancelled_by_person', message: 'cancelled by a person before it was bought; nothing was charged' };
   return accept({ ...unchanged(facts), state: 'cancelled', heldFrom: null, reviewReason: null, error });
 }
 

@@ -1,4 +1,4 @@
-import { allowedActions, commandOf } from '../../core/entry/states.ts';
+import { allowedActions } from '../../core/entry/states.ts';
 import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
@@ -64,8 +64,7 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): R
     const { state } = entry;
     const actions = allowedActions(actionSubjectOf(database, entry));
     const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
-    const hint =
-      actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.map(commandOf).join(', ')}`;
+    const hint = actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.join(', ')}`;
     return { id, code: 'REFUSED', message: `${id} is ${state} and ${why}: it cannot be acknowledged`, hint };
   }
   if (row !== undefined) {

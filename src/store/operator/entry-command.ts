@@ -72,9 +72,9 @@ export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly in
   const newReference = move.reorders ? reorder(outbox, row, as, nowMs) : null;
   const resolvedBy = order.action === 'resolve' ? command.actor : null;
   if (!move.reorders) applyCommand(outbox, row, { ...move, reviewReason, resolvedBy }, nowMs);
-  if (order.action === 'release') liftShopHold(database, row);
-  const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
-  for (const { reference: subject } of isOwn ? makeOwnPurchase(outbox, row, nowMs) : []) {
+  const isReleased = order.action === 'release';
+  if (isReleased) liftShopHold(database, row);
+  for (const { reference: subject } of isReleased ? makeOwnPurchase(outbox, row, nowMs) : []) {
     const held = { reason: whyVanished, action: 'hold', subject, detail: { instead: reference } };
     recordAudit(database, { ...command, ...held });
   }

@@ -8,7 +8,7 @@ import { names, nowMs, orders, referenceOf, rows, standingIn } from '../../suppo
 import { controlToken, operatorToken, startPages, viewerToken } from '../pages/running-pages.ts';
 import { actionsOf, formsOf } from './forms.ts';
 
-const every: readonly EntryActionName[] = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve', 'decide_change'];
+const every: readonly EntryActionName[] = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'];
 const why = { actor: 'cli:anna', reason: 'asked by the shop' };
 
 it.each(names)(

@@ -48,9 +48,5 @@ describe('the states of an entry', () => {
     );
     expect(cancelled).toEqual(['pending', 'waiting']);
     expect(allowing('resolve', { ...clean, unitsMissing: 1 })).toEqual(['fulfilled', 'needs_review']);
-    expect([allowing('decide_change'), allowing('decide_change', { ...asked, hasOtherId: true })]).toEqual([
-      [],
-      ['held'],
-    ]);
   });
 });

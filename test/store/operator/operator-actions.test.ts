@@ -91,7 +91,7 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
 };
 
 const pairs = names.flatMap((situation) =>
-  (['hold', 'release', 'cancel', 'retry', 'resolve', 'reorder', 'decide_change'] as const).map((action) => ({
+  (['hold', 'release', 'cancel', 'retry', 'resolve', 'reorder'] as const).map((action) => ({
     situation,
     action,
     expected: changes[`${situation}: ${action}`],

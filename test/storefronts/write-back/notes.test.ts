@@ -120,7 +120,7 @@ describe('a line that was removed and added again after its mail', () => {
     order.modifiedMs = Date.now() + 60_000;
     await written.takeIn(stub.shown(order));
     await written.told();
-    expect(stub.shop.notesOf('7').at(-1)?.note).toContain('<code>orders resolve --same</code> buys nothing');
+    expect(stub.shop.notesOf('7').at(-1)?.note).toContain('<code>orders cancel</code> buys nothing');
     await written.decideSame('72');
     await written.told();
     expect([timesIn(mails(), [code]), stub.shop.notesOf('7').length]).toEqual([[1], 2]);

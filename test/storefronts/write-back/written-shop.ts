@@ -139,7 +139,7 @@ export class WrittenShop {
   async decideSame(lineId: string): Promise<void> {
     const person = { actor: 'test', reason: 'for the test', nowMs: Date.now(), nowMono: 1, bootId: 'boot' };
     const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
-    const order = { action: 'decide_change', isAnother: false } as const;
+    const order = { action: 'cancel' } as const;
     await this.store.operator.actOnEntry({
       reference: this.#entryOf(lineId)?.reference ?? '',
       order,

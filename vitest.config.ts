@@ -50,7 +50,14 @@ export default defineConfig({
     // Twice the cores of a small machine: most of the time is waiting.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts', 'sandbox/test/*.test.ts'], exclude: [...long, ...simulation] } },
+      {
+        extends: true,
+        test: {
+          name: 'suite',
+          include: ['test/**/*.test.ts', 'sandbox/test/*.test.ts'],
+          exclude: [...long, ...simulation],
+        },
+      },
       // It replaces the SQLite driver for its whole process.
       { extends: true, test: { name: 'simulation', include: simulation, exclude: long, isolate: true } },
       { extends: true, test: { name: 'long', include: long, isolate: true } },

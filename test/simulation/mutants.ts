@@ -335,7 +335,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sending continues while the disk is full',
     file: dispatcher,
-    changes: [[' || !(await this.#disk.hasSpace())) return false;', ') return false;']],
+    changes: [['if (!(await this.#disk.hasSpace())) return false;', '']],
   },
   {
     name: 'an outcome that could not be recorded stops nothing',

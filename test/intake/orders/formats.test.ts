@@ -204,6 +204,17 @@ describe('a file of its own form', () => {
     '支払状況',
     '订单状态',
     'orderStatus',
+    'Payment',
+    'Zahlung',
+    'Płatność',
+    'Estado',
+    'Balance due',
+    'Rechnungsstatus',
+    'Stornierung',
+    'Remboursement',
+    'Rimborso',
+    'Returned',
+    'Test order',
   ])(
     'is refused with a column that says whether a row is paid, until somebody says what it means: %s',
     async (name) => {
@@ -232,6 +243,12 @@ describe('a file of its own form', () => {
     'Customer',
     'Status of stock',
     'Refund policy',
+    'Payment provider',
+    'Payment terms',
+    'Zahlungsbedingung',
+    'Medio de pago',
+    'Name of the customer',
+    'Contest',
   ])('is read with a column that says something else: %s', async (name) => {
     expect((await read(`${base},${name}\n1,v,USD,x\n`, {})).bought).toEqual(['1/1 1 x v USD']);
   });

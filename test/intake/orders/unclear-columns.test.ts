@@ -45,6 +45,11 @@ describe('a column that may be the quantity', () => {
     '수량',
     'الكمية',
     'Qté commandée',
+    'Nb',
+    'Number of cards',
+    'Qtd.',
+    'Mængde',
+    'Exemplaires',
   ])('is asked about: %s', async (name) => {
     const { code, text, lines } = await refusal(`${base},${name}`, '1,v,USD,3');
     expect([code, lines]).toEqual([expect.stringMatching(/^(?:unclear|unknown)_column$/), []]);

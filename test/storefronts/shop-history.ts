@@ -16,8 +16,6 @@ const decisions = {
   hold: { action: 'hold' },
   release: { action: 'release' },
   cancel: { action: 'cancel' },
-  same: { action: 'cancel' },
-  another: { action: 'release' },
 } as const satisfies Record<string, EntryAction>;
 type Decision = keyof typeof decisions;
 
@@ -38,7 +36,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       ...of('decide'),
       entry: fc.nat(3),
-      decision: fc.constantFrom<Decision>('hold', 'release', 'cancel', 'same', 'another'),
+      decision: fc.constantFrom<Decision>('hold', 'release', 'cancel'),
     }),
   },
 );
@@ -187,8 +185,7 @@ class History {
 
   /** A person decides about one of the entries, if that is allowed. */
   async decide(nth: number, decision: Decision): Promise<void> {
-    const isAboutHeld = decision !== 'hold' && decision !== 'cancel';
-    const entries = this.#entries.filter(({ state }) => !isAboutHeld || state === 'held');
+    const entries = this.#entries.filter(({ state }) => decision !== 'release' || state === 'held');
     const entry = entries[nth % Math.max(1, entries.length)];
     if (entry === undefined) return;
     const { reference, lineId, heldBy } = entry;
@@ -211,8 +208,8 @@ class History {
     this.#forPerson.delete(reference);
     this.#noteHeld();
     if (decision === 'release' && heldBy === 'shop') this.#lifted.set(lineId, this.#newest);
-    if (decision === 'release' || decision === 'another') this.#granted += 1;
-    if (decision !== 'cancel' && decision !== 'same') return;
+    if (decision === 'release') this.#granted += 1;
+    if (decision !== 'cancel') return;
     if (this.#bought.has(lineId)) this.problems.push(`${lineId} is bought, and a person could cancel it`);
     this.#ended.add(lineId);
   }

@@ -8,7 +8,7 @@ import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumnsOf } from '../sqlite/rows.ts';
 import { insertLine } from './new-lines.ts';
 import { recordRejection, reject, type NewRejection } from './rejections.ts';
-import { countReceived, requestOf, type Request } from './requests.ts';
+import { countReceived, findRequest, requestOf, type Request } from './requests.ts';
 
 /** Lines that came in together, as of a file. */
 export interface IntakeBatch {
@@ -60,7 +60,8 @@ interface Ids {
   readonly lineId: string;
 }
 
-type Like = Pick<Ids, 'orderId' | 'lineId'> & { readonly reference: string };
+/** A known line. */
+type Like = Pick<Ids, 'orderId' | 'lineId'> & { readonly id: number; readonly reference: string };
 // By position: it runs for each new order whose id is a number.
 const findLikeOrder = columnOf<[string, string, string, number, string, string, string, number], number>(
   `SELECT id FROM requests WHERE source = ? AND order_id IN (?, ?) AND id <> ?
@@ -69,7 +70,7 @@ const findLikeOrder = columnOf<[string, string, string, number, string, string, 
 );
 const hasLines = columnOf<[number], number>('SELECT 1 FROM lines WHERE request_id = ? LIMIT 1');
 const selectLike = statementOf<[number, string, string, string], Like>(
-  `SELECT r.order_id AS orderId, l.line_id AS lineId, e.reference
+  `SELECT l.id, r.order_id AS orderId, l.line_id AS lineId, e.reference
    FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
    WHERE r.id = ? AND (? = '' OR ltrim(l.line_id, '''0') IN (?, ?)) ORDER BY e.id LIMIT 1`,
 );
@@ -89,7 +90,9 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
     const rows = taken.filter(({ accepted }) => accepted.status !== 'conflict');
     recordCsvRows(outbox.database, { fileId, delimiter, nowMs }, rows);
   }
-  const rejected = rejections.filter((rejection) => reject(outbox, rejection, batch)).length;
+  const rejected = rejections.filter(
+    (rejection) => !isDelivered(outbox.database, rejection) && reject(outbox, rejection, batch),
+  ).length;
   countReceived(
     outbox.database,
     taken.map(({ request }) => request),
@@ -107,13 +110,21 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
   return taken.map(({ accepted }) => accepted);
 }
 
+/** An export shows each order again after it was bought here, as completed or delivered: that asks nobody anything. */
+function isDelivered(database: Sqlite, { code, source, orderId, lineId }: NewRejection): boolean {
+  if (code !== 'payment_unclear' || source === null || orderId === null || lineId === null) return false;
+  const requestId = findRequest(database).get(source, orderId);
+  return requestId !== undefined && findLine(database).get(requestId, lineId) !== undefined;
+}
+
 function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: IntakeBatch): TakenLine {
   const { source, orderId, lineId, lineNumber: row } = line;
   const request = requestOf(outbox, line, batch.nowMs, line.metadata);
   const known = request.isNew ? undefined : findLine(outbox.database).get(request.requestId, lineId);
   if (known === undefined) {
-    const like = batch.allowMangledIds === true ? null : compareIds(outbox, line, request, batch);
-    if (like !== null) return { accepted: like, request, row, line: request.requestId, isRepeat: false };
+    const like = batch.allowMangledIds === true ? null : findLike(outbox.database, line, request);
+    if (like !== null)
+      return { accepted: recordLike(outbox, line, like, batch), request, row, line: like.id, isRepeat: false };
     const { reference, line: inserted } = insertLine(outbox, line, request, batch);
     const accepted = { status: 'accepted', source, orderId, lineId, reference, differences: [] } as const;
     return { accepted, request, row, line: inserted, isRepeat: false };
@@ -124,17 +135,14 @@ function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: Int
   return { accepted, request, row, line: known.id, isRepeat: accepted.status === 'known' && !isOfThisFile };
 }
 
-/** A conflict with a known line whose id, or that of its order, a spreadsheet may have changed into this one; null: there is none. */
-function compareIds(
-  outbox: Outbox,
-  line: IntakeBatch['lines'][number],
-  request: Request,
-  batch: IntakeBatch,
-): AcceptedLine | null {
+/** The known line whose id, or that of its order, a spreadsheet may have changed into this one; null: there is none. */
+const findLike = (database: Sqlite, ids: Ids, request: Request): Like | null =>
+  likeOrder(database, ids, request) ?? likeLine(database, ids, request);
+
+/** It is a conflict: the same purchase would be made again. */
+function recordLike(outbox: Outbox, line: IntakeBatch['lines'][number], like: Like, batch: IntakeBatch): AcceptedLine {
   const { source, orderId, lineId, lineNumber } = line;
   const ids = { source, orderId, lineId };
-  const like = likeOrder(outbox.database, line, request) ?? likeLine(outbox.database, line, request);
-  if (like === null) return null;
   const [field, was, is] =
     like.orderId === orderId ? ['line_id', like.lineId, lineId] : ['order_id', like.orderId, orderId];
   const rule = `is the known ${field} ${was} as a spreadsheet may change it, so nothing was bought for this one. If they are two, set intake.folders[].allow_mangled_ids`;

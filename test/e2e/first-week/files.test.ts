@@ -148,6 +148,31 @@ const exports: readonly Row[] = [
     bought: ['7/steam-20 2'],
   },
   {
+    name: 'an export of WooCommerce with orders of an earlier one, which are completed now',
+    content: csv('Order Number,Order Status,SKU,Quantity,Currency', '7,Processing,STEAM-20,2,USD'),
+    later: [
+      [
+        'second.csv',
+        csv(
+          'Order Number,Order Status,SKU,Quantity,Currency',
+          '7,Completed,STEAM-20,2,USD',
+          '8,Completed,STEAM-20,1,USD',
+        ),
+      ],
+    ],
+    folder: ofFormat('woocommerce_orders'),
+    bought: ['7/steam-20 2'],
+    // Of order 8 nobody knows whether it was delivered.
+    told: ['payment_unclear'],
+  },
+  {
+    name: 'an export of Shopify with orders of an earlier one, which are fulfilled now',
+    content: csv(shopify, '#1,a@b.c,paid,USD,2,STEAM-20,pending,,0.00,web'),
+    later: [['second.csv', csv(shopify, '#1,a@b.c,paid,USD,2,STEAM-20,fulfilled,,0.00,web')]],
+    folder: ofFormat('shopify_orders'),
+    bought: ['#1/steam-20 2'],
+  },
+  {
     name: 'a report of Amazon',
     file: 'report.txt',
     content: csv(

@@ -85,7 +85,9 @@ const folderKeys = {
   allow_mangled_ids: z
     .boolean()
     .default(false)
-    .describe('Accept ids in CSV files that look changed by a spreadsheet, such as `1E+05` or `12.Jan`.')
+    .describe(
+      'Accept ids that look changed by a spreadsheet, such as `1E+05`, `12.Jan`, or `27001` where `0027001` is known.',
+    )
     .meta(live),
 };
 

@@ -112,7 +112,6 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     which: bulkFilterSchema,
     ...who,
   }),
-  /** For a shop's line that replaces another one: whether it is a purchase of its own. */
   /** How many of the bought pieces of a line the customer gets. */
   z.strictObject({ action: z.literal('give'), reference, pieces: z.int().min(1), ...who }),
   z.strictObject({
@@ -195,7 +194,7 @@ export function isCalling(command: OperatorCommand): command is CallingCommand {
   return ['reconcile', 'read_catalogue', 'check_api'].includes(command.action);
 }
 
-// What the worker answers. Its protocol has one version, which the request names, so nobody checks these again.
+// The answers of the worker. The request names the version of the protocol, so the command line need not check them.
 
 interface EntryResult {
   kind: 'entry';

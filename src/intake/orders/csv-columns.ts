@@ -227,7 +227,7 @@ class FoundColumns {
       this.#add('unknown_column', message, 'Correct the header, or intake.folders[].columns in the configuration.');
       return;
     }
-    // What else is in the exports of a shop is known.
+    // A format names every column of its shop that decides anything.
     if (Object.keys(format.columns).length > 0) return;
     const meant = this.#meant(name, columns);
     if (meant === undefined) {

@@ -54,7 +54,6 @@ async function intake(folder: string, token: string): Promise<string> {
     shops: { formats: [], handlerFor: () => null, health: () => 'pass', details: () => null },
     config: {
       listen,
-      source: 'webhook',
       tokens: [{ name: 'shop', secrets: [token], scopes: ['post'], sources: ['shop'] }],
       standardWebhooks: [],
       limits,

@@ -1,24 +1,44 @@
-/** `viewer`: reads the pages. `operator`: also decides, and every decision is in the audit log under its name. */
-export const adminRoles = ['viewer', 'operator'] as const;
-export type AdminRole = (typeof adminRoles)[number];
+import { z } from 'zod';
+import { keyName, listenAddress, listOf, live, rotated, section, tokenValue } from '../core/settings/schema-values.ts';
 
-/** Someone who signs in to the pages. */
-export interface AdminToken {
-  /** The name in the audit log. */
-  readonly name: string;
-  readonly role: AdminRole;
-  /** Any of them is accepted, so that one can be replaced without an interruption. */
-  readonly secrets: readonly string[];
-}
+const role = z.enum(['viewer', 'operator']);
+export type AdminRole = z.output<typeof role>;
 
-/** Where health is answered, pages are shown and commands are taken. */
-export interface AdminSettings {
-  /** Port 0: any free port. */
-  readonly listen: { readonly host: string; readonly port: number };
-  /** Empty: no pages are shown, or in a trial those that allow no decisions. */
-  readonly tokens: readonly AdminToken[];
-  /** Further host names under which browsers reach the pages, for example that of a proxy. */
-  readonly hosts: readonly string[];
-  /** The API is the sandbox. Then pages are shown without tokens, where `listen` is reached from this machine alone. */
-  readonly isTrial: boolean;
-}
+/** Where the admin server listens when no key says it. */
+export const usualAdminAddress = '127.0.0.1:9090';
+
+export const adminSection = section('The admin server.', {
+  listen: listenAddress
+    .prefault(usualAdminAddress)
+    .describe(
+      'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
+    ),
+  tokens: listOf(
+    100,
+    'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: no pages are shown; with the sandbox they only show, on this machine.',
+    {
+      name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
+      role: role.describe(
+        '`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.',
+      ),
+      ...tokenValue,
+    },
+  )
+    .transform(rotated)
+    .meta(live),
+  hosts: z
+    .array(
+      z
+        .string()
+        .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
+    )
+    .max(100)
+    .default([])
+    .describe(
+      'Further host names of the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
+    )
+    .meta(live),
+});
+
+/** `isTrial`: the API is the sandbox. Then pages are shown without tokens, where only this machine reaches `listen`. */
+export type AdminSettings = z.output<typeof adminSection> & { readonly isTrial: boolean };

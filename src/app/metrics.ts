@@ -1,5 +1,6 @@
 import { runChecks } from '../admin/health-server.ts';
 import { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
+import { usualSource } from '../intake/http/settings.ts';
 import type { Config } from '../config/config.ts';
 import { newestBackupMs } from '../store/sqlite/backup.ts';
 import type { Admin, AdminDeps } from './admin.ts';
@@ -55,8 +56,12 @@ const sinkNames = (config: Config): readonly string[] => resultSinks(config).map
 
 /** The sources that the configuration names. JSON files may name any other. */
 function configuredSources({ intake: { folders, webhook, shops } }: Config): readonly string[] {
-  const { source, tokens, standardWebhooks } = webhook ?? { source: null, tokens: [], standardWebhooks: [] };
+  const { tokens, standardWebhooks } = webhook ?? { tokens: [], standardWebhooks: [] };
   const bound = [...standardWebhooks, ...shops].map((caller) => caller.source);
-  const named = [source, ...bound, ...[...folders, ...tokens].flatMap(({ sources }) => sources)];
+  const named = [
+    webhook === null ? null : usualSource,
+    ...bound,
+    ...[...folders, ...tokens].flatMap(({ sources }) => sources),
+  ];
   return [...new Set(named.filter((name) => name !== null))];
 }

@@ -1,17 +1,16 @@
 import type { z } from 'zod';
-import type { CamelKeys } from '../core/settings/schema-values.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origin } from './layers.ts';
-import type { Readings, ResolvedDocument, toConfig } from './resolve.ts';
+import type { ConfigDocument, Readings, toConfig } from './resolve.ts';
 import type { ConfigPath } from './section-check.ts';
 
 /** The whole configuration: every path absolute, every secret read, every default filled in. It never changes. */
-export type Config = CamelKeys<ReturnType<typeof toConfig>>;
+export type Config = ReturnType<typeof toConfig>;
 
 /** A valid configuration, with what `check-config` and a reload need to know about it. */
 export interface LoadedConfig {
   readonly config: Config;
-  readonly document: ResolvedDocument;
+  readonly document: ConfigDocument;
   readonly readings: Readings;
   readonly file: string;
   /** Sentences for the log about what works but should be corrected. */

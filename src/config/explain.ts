@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { ConfigValue } from './config.ts';
 import type { Origins } from './layers.ts';
-import type { ResolvedDocument } from './resolve.ts';
+import type { ConfigDocument, Readings } from './resolve.ts';
 import { schemaNodeAt } from './schema-tree.ts';
 import { type ConfigPath, isBranch } from './section-check.ts';
 
 /** Every effective value and who set it. Secrets are masked. */
-export function explainValues(document: ResolvedDocument, origins: Origins): ConfigValue[] {
+export function explainValues(document: ConfigDocument, origins: Origins): ConfigValue[] {
   return leaves(document, []).map(({ path, value }) => {
     const { kind = 'default', place = '' } = origins.of(path) ?? {};
     return { path: path.join('.'), value: shownValue(path, value), source: kind, place };
   });
 }
 
-/** A digest of every effective value, by its path; of a secret, that of its content, not of its file's name. */
-export function digestValues(document: ResolvedDocument, secrets: ReadonlyMap<string, string>): Map<string, string> {
+/** A digest of every effective value, by its path; of a secret or certificates, that of their content, not of its file's name. */
+export function digestValues(document: ConfigDocument, readings: Readings): Map<string, string> {
   const digests = new Map(leaves(document, []).map(({ path, value }) => [path.join('.'), digest(value)]));
-  for (const [path, secret] of secrets) digests.set(path, digest(secret));
+  for (const [path, secret] of readings) digests.set(path, digest(secret));
   return digests;
 }
 
@@ -27,7 +27,7 @@ function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: un
   // A section without a type is opaque: another module reads it.
   if (!isBranch(value) || schemaNodeAt(path)?.type === undefined) return [{ path, value }];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  if (entries.length === 0) return [{ path, value }];
+  if (entries.length === 0 && schemaNodeAt(path)?.properties === undefined) return [{ path, value }];
   return entries.flatMap(([key, child]) => leaves(child, [...path, key]));
 }
 

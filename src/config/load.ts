@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import { checkAdmin, warnOfNoPages } from './admin-section.ts';
+import { checkAdmin, warnOfNoPages } from './admin-rules.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { digestValues, explainValues } from './explain.ts';
-import { checkFolders, checkPaths, checkWebhook, readShopCaFiles } from './intake-section.ts';
+import { checkFolders, checkPaths, checkWebhook } from './intake-rules.ts';
 import { type ConfigSources, readLayers } from './layers.ts';
-import { toConfig, withDerivedDefaults } from './resolve.ts';
-import { checkAlerts, checkResults } from './results-section.ts';
+import { completeDocument, parseDocument, toConfig } from './resolve.ts';
+import { checkAlerts, checkResults } from './results-rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { schemaTreeOf } from './schema-tree.ts';
-import { checkTrial, configSchema } from './schema.ts';
+import { checkTrial } from './schema.ts';
 import { readSecrets, warnOfReadableFiles } from './secrets.ts';
 import { SectionCheck } from './section-check.ts';
 import { checkSeal } from './upkeep-section.ts';
-import { checkWholesale, readCaFile } from './wholesale-section.ts';
+import { checkWholesale } from './wholesale-rules.ts';
 
 const rules = [
   checkWholesale,
@@ -29,22 +29,18 @@ const rules = [
 /** Throws CONFIG_INVALID with every mistake; no message has a secret in it. */
 export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const { file, cwd, tree, origins, ...layers } = readLayers(sources);
-  // For one document, to compile the parsers takes longer than to read without them.
-  const parsed = configSchema.safeParse(tree, { jitless: true });
   const check = new SectionCheck(tree, (path, problem) => origins.issueAt(path, problem));
   readSecrets(check, origins, cwd, sources.secrets);
+  const document = completeDocument(tree, cwd);
+  const readings = check.secrets;
+  const parsed = parseDocument(document, readings);
   if (parsed.error !== undefined) check.issues.push(...explainSchemaIssues(parsed.error, tree, origins));
-  const ca = readCaFile(check, cwd, ['wholesale', 'ca_file']);
-  readShopCaFiles(check, cwd);
   for (const checkSection of rules) checkSection(check);
-  if (parsed.success) checkPaths(check, withDerivedDefaults(parsed.data, cwd));
-  const { secrets } = check;
+  if (parsed.success) checkPaths(check, parsed.data);
   const issues = [...layers.issues, ...check.issues];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
-  const document = withDerivedDefaults(parsed.data, cwd);
-  const readings = { secrets, ca };
-  const config = toConfig(document, readings);
+  const config = toConfig(parsed.data);
   const readable = warnOfReadableFiles({
     'reference.secret_file': config.reference.secretFile,
     database: config.databasePath,
@@ -58,7 +54,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     readings,
     warnings: [...layers.warnings, ...check.warnings, ...readable, ...warnOfNoPages(config.admin)],
     values: explainValues(document, origins),
-    digests: digestValues(document, secrets),
+    digests: digestValues(document, readings),
     issuesIn: (at, error, schema) =>
       explainSchemaIssues(error, tree, origins, { at, schema: schemaTreeOf(schema) }).toSorted(byPlace),
   };

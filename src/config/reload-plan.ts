@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { assert, OrderSyncError } from '../core/order-sync-error.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { digestValues } from './explain.ts';
-import { type ResolvedDocument, toConfig } from './resolve.ts';
+import { type ConfigDocument, parseDocument, toConfig } from './resolve.ts';
 import { isLive } from './schema-tree.ts';
 import { isBranch } from './section-check.ts';
 
@@ -61,14 +61,15 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ConfigInUse
   const isApplied = (path: string): boolean =>
     isLive(pathOf(path)) && !kept.some((section) => path.startsWith(`${section}.`));
   const document = mergeLive(running.document, next.document, isApplied);
-  const secrets = new Map([
-    ...[...running.readings.secrets].filter(([path]) => !isApplied(path)),
-    ...[...next.readings.secrets].filter(([path]) => isApplied(path)),
+  const readings = new Map([
+    ...[...running.readings].filter(([path]) => !isApplied(path)),
+    ...[...next.readings].filter(([path]) => isApplied(path)),
   ]);
-  const readings = { ...running.readings, secrets };
-  const digests = digestValues(document, secrets);
+  const digests = digestValues(document, readings);
+  const { data } = parseDocument(document, readings);
+  assert(data !== undefined, 'a mix of two valid configurations is valid');
   return {
-    config: toConfig(document, readings),
+    config: toConfig(data),
     document,
     readings,
     values: [
@@ -89,10 +90,10 @@ function changedKeys(left: ReadonlyMap<string, string>, right: ReadonlyMap<strin
 
 /** The document in use with the values of the next one where `isApplied`. A list of another length is taken as a whole. */
 function mergeLive(
-  running: ResolvedDocument,
-  next: ResolvedDocument,
+  running: ConfigDocument,
+  next: ConfigDocument,
   isApplied: (path: string) => boolean,
-): ResolvedDocument {
+): ConfigDocument {
   const merge = (from: unknown, to: unknown, path: readonly string[]): unknown => {
     if (Array.isArray(from) && Array.isArray(to) && from.length === to.length)
       return from.map((value, index) => merge(value, to[index], [...path, `${index}`]));
@@ -102,7 +103,7 @@ function mergeLive(
     return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both have this type, and each value is that of one of them
-  return merge(running, next, []) as ResolvedDocument;
+  return merge(running, next, []) as ConfigDocument;
 }
 
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>

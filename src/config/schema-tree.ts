@@ -19,10 +19,14 @@ export interface SchemaNode {
   readonly propertyNames?: { readonly enum?: readonly string[] };
   readonly additionalProperties?: SchemaNode | boolean;
   readonly secret?: 'required' | 'optional';
+  /** Its value is a path. */
+  readonly path?: boolean;
+  /** The content of the file belongs in the configuration. */
+  readonly certificates?: boolean;
   readonly reload?: 'live' | 'restart';
 }
 
-/** zod writes such a tree, with our marks `secret` and `reload` in it. */
+/** zod writes such a tree, with our marks in it. */
 function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === 'object' && value !== null && 'properties' in value;
 }

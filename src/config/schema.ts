@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { section } from './schema-shapes.ts';
+import { adminSection } from '../admin/settings.ts';
 import { sourceSchema } from '../core/order/order-request.ts';
-import { count, durationMs, folderPath, live } from '../core/settings/schema-values.ts';
-import { admin } from './admin-section.ts';
-import { watchedFolders, webhookIntake } from './intake-section.ts';
-import { alerts, results } from './results-section.ts';
+import { count, durationMs, keysOf, live, pathText, section, usualPath } from '../core/settings/schema-values.ts';
+import { foldersSection } from '../intake/folder/settings.ts';
+import { webhookKeys } from '../intake/http/settings.ts';
+import { alertsSection, resultsSection } from '../results/settings.ts';
+import { shopLists } from '../storefronts/settings.ts';
+import { submitSection } from '../submit/settings.ts';
+import { wholesaleSection } from '../wholesale/settings.ts';
 import type { SectionCheck } from './section-check.ts';
 import { backup, retention, seal, upkeep } from './upkeep-section.ts';
-import { wholesale } from './wholesale-section.ts';
 
 const disk = section('The disk of the outbox.', {
   min_free_bytes: count(0, 1_099_511_627_776)
@@ -15,26 +17,9 @@ const disk = section('The disk of the outbox.', {
     .describe(
       'With less free space, no new orders are accepted; with less than 50 % of it, nothing is sent. Both resume by themselves.',
     ),
-}).meta(live);
-
-const submit = section('How orders are sent.', {
-  concurrency: count(1, 100)
-    .optional()
-    .describe(
-      'Calls under way at once, and outcomes that may be unknown: counted together with them. Default: 8 with one key, and 4 more for each further key.',
-    )
-    .meta(live),
-  settlement_delay_ms: durationMs(0, 86_400_000)
-    .default(120_000)
-    .describe(
-      'How long after an ambiguous call a rejection or a missing order proves nothing: the API may still process the call.',
-    ),
-  reference_expiry_ms: durationMs(1, 2_592_000_000)
-    .default(86_400_000)
-    .describe(
-      'How long after its first call the worker may send a reference again. After that, the entry needs review.',
-    ),
-});
+})
+  .transform(({ minFreeBytes }) => ({ minFreeBytes, sendingMinFreeBytes: minFreeBytes / 2 }))
+  .meta(live);
 
 const trial = section('Shorter times for trials, only with `wholesale.environment: sandbox`.', {
   time_scale: z.number().min(0).max(10).default(1).describe('Multiplies every retry delay, pause, interval and wait.'),
@@ -47,13 +32,9 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
 });
 
 /** The file. Each `describe` documents its key in docs/config.md; rules between keys stand beside their section. */
-export const configSchema = z.strictObject({
+export const configSchema = keysOf({
   instance: sourceSchema.describe('The name of this installation. Part of every reference: never change it.'),
-  data_dir: z
-    .string()
-    .min(1)
-    .default('data')
-    .describe('The folder of `order-sync.db`, and of all folders that are not set.'),
+  data_dir: pathText.default('data').describe('The folder of `order-sync.db`, and of all folders that are not set.'),
   init: z
     .enum(['never', 'if-missing'])
     .default('never')
@@ -64,27 +45,29 @@ export const configSchema = z.strictObject({
       .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
       .default('os')
       .describe('Begins every reference, to recognise it in the list of the supplier. `uuid`: each is a UUID.'),
-    secret_file: folderPath(
+    secret_file: usualPath(
       'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
     ),
-    progress_folder: folderPath(
+    progress_folder: usualPath(
       'The folder of the progress file, which shows that a database is an older copy. Keep it out of backups. Default: the folder of `secret_file`.',
     ),
   }),
   disk,
   intake: section('Where orders come from.', {
-    folders: watchedFolders,
-    webhook: webhookIntake,
+    folders: foldersSection,
+    webhook: keysOf({ ...webhookKeys, ...shopLists })
+      .optional()
+      .describe('Orders over HTTP. Unset: the worker receives no orders over HTTP. See docs/http-api.md.'),
   }),
-  wholesale,
-  submit,
-  results,
+  wholesale: wholesaleSection,
+  submit: submitSection,
+  results: resultsSection,
   seal,
   retention,
-  alerts,
+  alerts: alertsSection,
   upkeep,
   backup,
-  admin,
+  admin: adminSection,
   log: section('The log.', {
     level: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
@@ -103,9 +86,6 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('The embedded sandbox. Only `demo` and `sandbox` read it. See docs/sandbox.md.'),
 });
-
-/** The file with its defaults, before paths and secrets are resolved. */
-export type ConfigDocument = z.infer<typeof configSchema>;
 
 /** With times of its own a production worker would have no back-off, or break the budget of the supplier. */
 export function checkTrial(check: SectionCheck): void {

@@ -1,16 +1,21 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readCertificates } from './certificates.ts';
 import type { Origins } from './layers.ts';
 import { schemaTree, type SchemaNode } from './schema-tree.ts';
 import { type ConfigPath, type SectionCheck, valueAt } from './section-check.ts';
 
 /**
- * Reads every key that the schema marks as a secret, from its value or from its `_file`. A value in the config file is a
+ * Reads every file of certificates, and every key that the schema marks as a secret, from its value or from its `_file`. A value in the config file is a
  * mistake, because config files are copied, committed and shown to people. Only a sandbox may have one there.
  * @param areNeeded false for a command that only reads the outbox: no file of a secret is opened, and none is known
  */
 export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, areNeeded = true): void {
-  for (const { path, need } of secretPaths(schemaTree, check.tree, [])) {
+  for (const { path, need } of markedPaths(schemaTree, check.tree, [])) {
+    if (need === undefined) {
+      readCertificates(check, cwd, path);
+      continue;
+    }
     const filePath = [...path.slice(0, -1), `${String(path.at(-1))}_file`];
     const value = check.at(...path);
     const file = check.at(...filePath);
@@ -38,17 +43,17 @@ export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, 
   }
 }
 
-function* secretPaths(
+function* markedPaths(
   node: SchemaNode,
   value: unknown,
   path: ConfigPath,
-): Generator<{ path: ConfigPath; need: 'required' | 'optional' }> {
-  if (node.secret !== undefined) yield { path, need: node.secret };
+): Generator<{ path: ConfigPath; need: SchemaNode['secret'] }> {
+  if (node.secret !== undefined || node.certificates === true) yield { path, need: node.secret };
   else if (value === undefined) return;
   for (const [name, child] of Object.entries(node.properties ?? {}))
-    yield* secretPaths(child, valueAt(value, [name]), [...path, name]);
+    yield* markedPaths(child, valueAt(value, [name]), [...path, name]);
   if (node.items === undefined || !Array.isArray(value)) return;
-  for (const [index, entry] of value.entries()) yield* secretPaths(node.items, entry, [...path, index]);
+  for (const [index, entry] of value.entries()) yield* markedPaths(node.items, entry, [...path, index]);
 }
 
 const readableByAll = 'can be read by every user of this machine: run chmod 600 on it';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { count, folderPath, keyName, secretValue } from '../core/settings/schema-values.ts';
+import { count, keyName, listOf, orNull, secretValue, section, usualPath } from '../core/settings/schema-values.ts';
 import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import { isCronExpression } from '../ops/schedule.ts';
-import { listOf, section } from './schema-shapes.ts';
 import type { SectionCheck } from './section-check.ts';
 
 export const seal = section('The keys that seal delivered codes in the database. See docs/sealing.md.', {
@@ -17,11 +16,9 @@ export const seal = section('The keys that seal delivered codes in the database.
 });
 
 export const retention = section('For how long something is kept. See docs/sealing.md.', {
-  codes_days: count(1, 36_500)
-    .optional()
-    .describe(
-      'Delivered codes are shredded so many days after their result was delivered everywhere. Unset: codes are kept.',
-    ),
+  codes_days: orNull(count(1, 36_500)).describe(
+    'Delivered codes are shredded so many days after their result was delivered everywhere. Unset: codes are kept.',
+  ),
 });
 
 const schedule = (usual: string, description: string) =>
@@ -31,7 +28,8 @@ const schedule = (usual: string, description: string) =>
       (text) => text === 'off' || isCronExpression(text),
       'must be off, or a cron expression of five or six fields, for example "23 2 * * *"',
     )
-    .default(usual)
+    .transform((text) => (text === 'off' ? null : text))
+    .prefault(usual)
     .describe(description);
 
 export const upkeep = section('What the worker does by itself to keep its database safe. See docs/operating.md.', {
@@ -46,7 +44,7 @@ export const upkeep = section('What the worker does by itself to keep its databa
 });
 
 export const backup = section('Backups of the database.', {
-  folder: folderPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
+  folder: usualPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
   keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
 });
 

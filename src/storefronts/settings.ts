@@ -1,43 +1,33 @@
-import type { PlatformSettings, ShopSection } from './shop/shop-settings.ts';
-import { shopifySettings } from './shopify/settings.ts';
-import { wooCommerceSettings } from './woocommerce/settings.ts';
+import type { z } from 'zod';
+import { type PlatformSettings, readBackPace } from './shop/shop-settings.ts';
+import { type ShopifyShop, shopifySettings } from './shopify/settings.ts';
+import { type WooCommerceShop, wooCommerceSettings } from './woocommerce/settings.ts';
 
-/** The keys of `intake.webhook` that list shops. A new platform is added to both lists here and in `platforms.ts`. */
+/** The keys of `intake.webhook` that list shops. A new platform is added to these lists and in `platforms.ts`. */
 export const shopLists = {
   woocommerce: wooCommerceSettings.list,
   shopify: shopifySettings.list,
 };
-const all = [wooCommerceSettings, shopifySettings] as const;
-
 export type PlatformName = keyof typeof shopLists;
+
+export const platformSettings: readonly PlatformSettings<PlatformName>[] = [wooCommerceSettings, shopifySettings];
+
 /** A shop whose own webhooks are received, complete, with its secrets. */
-export type Shop = ReturnType<(typeof all)[number]['resolve']>;
+export type Shop = WooCommerceShop | ShopifyShop;
+type ListedShop = { [Name in PlatformName]: z.output<(typeof shopLists)[Name]>[number] }[PlatformName];
 
-export const platformSettings: readonly PlatformSettings<PlatformName, Shop>[] = all;
-
-type ShopSections = { readonly [Name in PlatformName]: readonly ShopSection[] };
-
-/** `secretAt`: the secret of a dotted path within `intake.webhook`. `scale` shortens times in trials. */
-export function resolveShops(
-  sections: ShopSections,
-  secretAt: (path: string) => string | undefined,
+/** All shops; `scale` shortens times in trials. */
+export function shopsOf(
+  lists: { readonly [Name in PlatformName]: readonly ListedShop[] },
   scale: number,
 ): readonly Shop[] {
-  return platformSettings.flatMap((platform) =>
-    sections[platform.name].map((section, index) =>
-      platform.resolve(section, (path) => secretAt(`${platform.name}.${index}.${path}`), scale),
-    ),
-  );
-}
-
-/** The sections with `sku_map` as an absolute path. */
-export function withAbsolutePaths<Sections extends ShopSections>(
-  sections: Sections,
-  absolute: (path: string) => string,
-): Sections {
-  const changed = platformSettings.map(({ name }) => [
-    name,
-    sections[name].map((shop) => ({ ...shop, sku_map: absolute(shop.sku_map) })),
-  ]);
-  return { ...sections, ...Object.fromEntries(changed) };
+  const pace = readBackPace(scale);
+  return platformSettings
+    .flatMap(({ name }) => lists[name])
+    .map((shop) => {
+      if (shop.rest === null) return { ...shop, rest: null };
+      return shop.platform === 'shopify'
+        ? { ...shop, rest: { ...shop.rest, ...pace } }
+        : { ...shop, rest: { ...shop.rest, ...pace } };
+    });
 }

@@ -1,16 +1,37 @@
-import type { DecisionPolicy } from '../core/decision/settlement.ts';
+import type { z } from 'zod';
+import { count, durationMs, live, section } from '../core/settings/schema-values.ts';
 
-/** How orders are sent. */
-export interface SubmitSettings
-  extends Pick<
-    DecisionPolicy,
-    'settlementDelayMs' | 'referenceExpiryMs' | 'placedDeadlineMs' | 'cancelTries' | 'retryTimeScale'
-  > {
-  /** Calls under way at once. */
-  readonly concurrency: number;
+export const submitSection = section('How orders are sent.', {
+  concurrency: count(1, 100)
+    .optional()
+    // `config` sets it.
+    .transform((given) => given ?? 8)
+    .describe(
+      'Calls under way at once, and outcomes that may be unknown: counted together with them. Default: 8 with one key, and 4 more for each further key.',
+    )
+    .meta(live),
+  settlement_delay_ms: durationMs(0, 86_400_000)
+    .default(120_000)
+    .describe(
+      'How long after an ambiguous call a rejection or a missing order proves nothing: the API may still process the call.',
+    ),
+  reference_expiry_ms: durationMs(1, 2_592_000_000)
+    .default(86_400_000)
+    .describe(
+      'How long after its first call the worker may send a reference again. After that, the entry needs review.',
+    ),
+});
+
+/** How long an accepted order may wait for its units, and how often a cancel is sent while the API cannot check the eSIM. */
+export const defaultSubmitLimits = { placedDeadlineMs: 86_400_000, cancelTries: 3 } as const;
+
+export type SubmitSettings = z.output<typeof submitSection> & {
+  readonly [Limit in keyof typeof defaultSubmitLimits]: number;
+} & {
   /** Entries with an unknown outcome. While there are this many, nothing new is bought. */
   readonly maxUnknownOutcomes: number;
-}
+  readonly retryTimeScale: number;
+};
 
 /** The budget of each key, as the server counts it (Spec 8). */
 export interface BudgetLimits {
@@ -24,6 +45,3 @@ export interface BudgetLimits {
 
 /** With less free space on the disk of the outbox nothing is sent, unless configured otherwise. */
 export const usualSendingReserveBytes = 100 * 1024 * 1024;
-
-/** How long an accepted order may wait for its units, and how often a cancel is sent while the API cannot check the eSIM. */
-export const defaultSubmitLimits = { placedDeadlineMs: 86_400_000, cancelTries: 3 } as const;

@@ -12,7 +12,7 @@ describe('the endpoints of alerts', () => {
       ORDER_SYNC__ALERTS__0__SECRETS__0__VALUE: secret,
     };
     const { config, values } = load(alerts('[{ name: ops, format: slack }]'), { environment });
-    expect(config.alerts).toEqual([
+    expect(config.alerts).toMatchObject([
       {
         name: 'ops',
         url: 'https://hooks.example.com/T1/B2/x',

@@ -119,7 +119,7 @@ describe('loading a configuration', () => {
       ORDER_SYNC__WHOLESALE__KEYS__1__VALUE_FILE: 'key',
     };
     const { config } = load('instance: acme\nwholesale: { base_url: https://api.example.com }', { environment });
-    expect(config.wholesale.keys).toEqual([
+    expect(config.wholesale.keys).toMatchObject([
       { name: 'main', value: '0123' },
       { name: 'second', value: 'sk-main' },
     ]);

@@ -94,7 +94,7 @@ export class SimEndpoint implements Receiver {
       url,
       secrets: [endpointSecret],
       sources: null,
-      events,
+      events: events === null ? null : [...events],
       connectMs: 2000,
       totalMs: receiverDeadlineMs,
     };

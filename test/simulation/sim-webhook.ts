@@ -13,7 +13,6 @@ const secret = Buffer.from('sim-secret-of-the-erp-system');
 
 export const webhookCallers = {
   listen: { host: '127.0.0.1', port: 0 },
-  source: 'webhook',
   tokens: [{ name: 'shop', secrets: [token], scopes: ['post', 'read', 'cancel'], sources: ['shop', 'sim', 'test'] }],
   standardWebhooks: [{ name: 'erp', secret: `whsec_${secret.toString('base64')}`, source: null }],
   limits: {

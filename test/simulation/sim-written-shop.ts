@@ -297,7 +297,7 @@ export class SimWrittenShop implements Receiver {
         platform: 'woocommerce',
         sites: [],
         paidStatuses: ['processing', 'completed'],
-        rest: { ...rest, ca: undefined, consumerKey, consumerSecret },
+        rest: { ...rest, ca: null, consumerKey, consumerSecret },
         writeBack: plan.options,
       };
     return {

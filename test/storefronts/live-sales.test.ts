@@ -77,7 +77,7 @@ describe('an order that names another shop', () => {
         pagesPerRun: 1,
         bodyBytes: 1000,
         timeouts: { connectMs: 1000, totalMs: 1000 },
-        ca: undefined,
+        ca: null,
         consumerKey: 'ck',
         consumerSecret: 'cs',
       },

@@ -39,7 +39,7 @@ describe('the stub of WooCommerce', () => {
   it('answers in the published form of orders and refunds', async () => {
     const stub = await new StubWooCommerce().open();
     stub.put({ id: '1', modifiedMs: minutesAgo(1), body: wooBody('11'), refunds: oneRefunded('11') });
-    const keys = { ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret };
+    const keys = { ca: null, consumerKey: woo.key, consumerSecret: woo.secret };
     const authorization = authorizationOf({ ...restSettings(stub.url), ...keys }, { wallMs: () => Date.now() });
     const get = async (path: string) =>
       await getJson(`${stub.url}${path}`, { authorization: authorization('GET', path) });

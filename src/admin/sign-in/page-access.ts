@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { FailedTokens, knownTokens, ownerOfToken, secretDigest } from '../../ops/callers.ts';
 import type { Context, MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import { arePagesShown } from '../../config/admin-section.ts';
+import { arePagesShown } from '../../config/admin-rules.ts';
 import type { Logger } from 'pino';
 import type { AdminSettings } from '../settings.ts';
 import { isHttps, type PageEnv, type Visitor } from './visitor.ts';

@@ -1,26 +1,45 @@
 import { z } from 'zod';
+import { sourceSchema } from '../order/order-request.ts';
 
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** The same value with the keys of its objects in camelCase. Lists stay as they are. */
-export type CamelKeys<Value> = Value extends readonly unknown[]
-  ? Value
-  : Value extends object
-    ? { readonly [Key in keyof Value as Key extends string ? CamelCase<Key> : Key]: CamelKeys<Value[Key]> }
-    : Value;
+/** The section with its keys in camelCase. A section within it is turned by its own schema. */
+export type CamelKeys<Section> = {
+  readonly [Key in keyof Section as Key extends string ? CamelCase<Key> : Key]: Section[Key] extends (infer Item)[]
+    ? readonly Item[]
+    : Section[Key];
+};
 
-/** Turns the keys of the file into those of the code: `window_ms` is `windowMs`, also in sections within a section. */
+/** Turns the keys of the file that are set into those of the code: `window_ms` is `windowMs`. */
 export function camelKeys<Section extends object>(section: Section): CamelKeys<Section>;
 export function camelKeys(section: object): unknown {
-  return Object.fromEntries(
-    Object.entries(section).map(([key, value]: [string, unknown]) => [
-      key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      typeof value === 'object' && value !== null && !Array.isArray(value) ? camelKeys(value) : value,
-    ]),
-  );
+  const given = Object.entries(section).filter(([, value]) => value !== undefined);
+  const entries = given.map(([key, value]: [string, unknown]) => {
+    return [key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), value] as const;
+  });
+  return Object.fromEntries(entries);
 }
+
+type Keys = z.core.$ZodLooseShape;
+
+/** Some keys of the file, as the code names them. */
+export const keysOf = <Shape extends Keys>(keys: Shape) => z.strictObject(keys).transform((value) => camelKeys(value));
+
+/** A section that need not be in the file: each of its keys has a default, or may be unset. */
+export const section = <Shape extends Keys>(description: string, keys: Shape) =>
+  keysOf(keys)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema itself checks the empty section
+    .prefault({} as never)
+    .describe(description);
+
+/** A list of entries, which is empty where it is not in the file. */
+export const listOf = <Shape extends Keys>(most: number, description: string, keys: Shape) =>
+  z.array(keysOf(keys)).max(most).prefault([]).describe(description);
+
+/** Null where the key is not set. */
+export const orNull = <Value extends z.ZodType>(value: Value) => value.optional().transform((given) => given ?? null);
 
 /** Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged. */
 export function isHttpUrl(text: string): boolean {
@@ -51,8 +70,25 @@ export const durationMs = (min: number, max: number) => z.int().min(min).max(max
 
 export const count = (min: number, max: number) => z.int().min(min).max(max);
 
-/** A path. A relative one starts at the working directory. */
-export const folderPath = (description: string) => z.string().min(1).max(4096).optional().describe(description);
+/** A path. `config` finds all by this mark and makes them absolute: a relative one starts at the working directory. */
+export const pathText = z.string().min(1).max(4096).meta({ path: true });
+
+/** A path that `config` always sets: its default depends on other keys. */
+export const usualPath = (description: string) =>
+  pathText
+    .optional()
+    .transform((given) => given ?? '')
+    .describe(description);
+
+/** A file with certificates in PEM. `config` finds all by this mark, and puts their content in the place of the path. */
+export const certificatesFile = (description: string) =>
+  z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ path: true, certificates: true })
+    .transform((pem) => pem ?? null)
+    .describe(description);
 
 export const keyName = z
   .string()
@@ -64,6 +100,8 @@ export const httpUrl = z
     isHttpUrl,
     'must be an http or https address without user, query or fragment, for example "https://api.example.com/v1"',
   );
+
+export const someSources = z.array(sourceSchema).min(1).max(100);
 
 /** A group of this machine; its number must be in quotes. */
 export const groupName = z
@@ -77,7 +115,11 @@ export const listenAddress = z
     error: 'must be host:port, for example "127.0.0.1:9090"',
     abort: true,
   })
-  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port from 0 to 65535');
+  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port from 0 to 65535')
+  .transform((text) => {
+    const colon = text.lastIndexOf(':');
+    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+  });
 
 /**
  * A secret: never printed. The schema declares `<name>_file` next to it, and `required` means that one of the two must
@@ -90,6 +132,7 @@ export const secretText = (need: 'required' | 'optional') =>
     .max(4096)
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
     .optional()
+    .transform((secret) => secret ?? '')
     .meta({ secret: need });
 
 /** The key next to a secret that names the file which holds it. */
@@ -103,10 +146,26 @@ export const secretValue = (what: string, description: string) => ({
 
 export const tokenValue = secretValue('the token', 'The token, at least 16 characters.');
 
+/** Secrets of which each is accepted, or signs, so that one can be replaced without a gap. */
+export const secretsOf = (least: number, most: number, description: string) =>
+  z
+    .array(z.strictObject(secretValue('the secret', description)))
+    .min(least)
+    .max(most)
+    .transform((entries) => entries.map(({ value }) => value));
+
 /** The secrets of the Standard Webhooks scheme that sign what the worker posts. */
-export const signingSecrets = z.array(
-  z.strictObject(secretValue('the secret', 'A secret: `whsec_` and base64 of 24 to 64 bytes.')),
-);
+export const signingSecrets = (least: number) =>
+  secretsOf(least, 5, 'A secret: `whsec_` and base64 of 24 to 64 bytes.');
+
+/** Tokens with all their secrets: those of one name are the old and the new one of a rotation. */
+export function rotated<Token extends { readonly name: string; readonly value: string }>(tokens: readonly Token[]) {
+  const secretsOfName = (name: string) => tokens.filter((token) => token.name === name).map(({ value }) => value);
+  const isFirst = (token: Token) => tokens.find(({ name }) => name === token.name) === token;
+  return tokens.filter(isFirst).map(({ value: _value, ...token }) => {
+    return { ...token, secrets: secretsOfName(token.name) };
+  });
+}
 
 /** Marks a key or a section that a reload changes. A key without a mark, and outside of such a section, needs a restart. */
 export const live = { reload: 'live' } as const;

@@ -1,44 +1,115 @@
-import type { ColumnMapping, Only, ParseLimits } from '../orders/settings.ts';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { currencySchema, sourceSchema } from '../../core/order/order-request.ts';
+import {
+  groupName,
+  keyName,
+  keysOf,
+  live,
+  orNull,
+  pathText,
+  someSources,
+  usualPath,
+} from '../../core/settings/schema-values.ts';
+import { findGroup } from '../../ops/system-groups.ts';
+import { csvColumns, defaultParseLimits } from '../orders/settings.ts';
 
-/** All folders are absolute paths on one mount: files move between them by rename. */
-export interface FolderSettings {
-  readonly name: string;
-  readonly inbox: string;
-  /** False: a missing inbox is an error, because its volume may not be mounted. */
-  readonly createsInbox: boolean;
-  readonly work: string;
-  readonly archive: string;
-  readonly rejected: string;
-  /** The group that may put files into the inbox and read reports of rejected ones; null: only the user of the worker. */
-  readonly gid: number | null;
-  readonly source: string;
-  readonly sources: readonly string[];
-  /** The balance to charge for orders that name none; null: each must name one. */
-  readonly currency: string | null;
-  /** The absolute path of the SKU map of CSV files; null: a column `sku` is carried through. */
-  readonly skuMap: string | null;
-  readonly scanIntervalMs: number;
-  /** A file is ready when it looked the same in this many scans … */
-  readonly stableObservations: number;
-  /** … over at least this time on the monotonic clock, … */
-  readonly stableMs: number;
-  /** … and over this time where its name or its content shows that its writer may not have finished it. */
-  readonly unfinishedMs: number;
-  /** `done_file`: a file also needs a `<name>.done` marker to be ready. */
-  readonly ready: 'stable' | 'done_file';
-  readonly limits: ParseLimits;
-  readonly columns: ColumnMapping;
-  /** The name of the format of CSV files, or the path of one. */
-  readonly format: string;
-  readonly only: Only;
-  readonly unmatched: 'review' | 'ignore';
-  readonly allowMangledIds: boolean;
-}
+const folderSection = keysOf({
+  name: keyName.describe('The name of this folder in logs, health and metrics.'),
+  inbox: usualPath(
+    'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
+  ),
+  archive: usualPath('Where files go once their lines are in the outbox. Default: `archive` beside the inbox.'),
+  rejected: usualPath(
+    'Where rejected files go, each with a `.error.json` that says why. Default: `rejected` beside the inbox.',
+  ),
+  group: orNull(groupName).describe(
+    'The group that may put files into the inbox and read reports of rejected ones. Else as `results.group`.',
+  ),
+  ready: z
+    .enum(['stable', 'done_file'])
+    .default('stable')
+    .describe(
+      '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
+    ),
+  source: z
+    .union([sourceSchema, someSources])
+    .optional()
+    .describe(
+      'The source of orders in files that name none, or a list of all that they may name. Part of the identity of each line. Default: the name.',
+    ),
+  currency: orNull(currencySchema)
+    .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
+    .meta(live),
+  sku_map: orNull(pathText)
+    .describe('The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.')
+    .meta(live),
+  columns: z
+    .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
+    .default({})
+    .describe(
+      'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
+    )
+    .meta(live),
+  format: z
+    .string()
+    .min(1)
+    .max(1000)
+    .default('own')
+    .describe(
+      'Whose exports CSV files are: a file of `config/formats`, such as `shopify_orders`, or one in that form; `own`: of none.',
+    )
+    .meta(live),
+  only: z
+    .record(z.string().min(1).max(200), z.array(z.string().max(200)).max(100).nullable())
+    .default({})
+    .describe(
+      'Which rows are bought: a column of the file, then its texts of paid rows, or null if it says nothing about payment.',
+    )
+    .meta(live),
+  unmatched: z
+    .enum(['review', 'ignore'])
+    .default('review')
+    .describe('Rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.')
+    .meta(live),
+  allow_mangled_ids: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Accept ids that look changed by a spreadsheet, such as `1E+05`, `12.Jan`, or `27001` where `0027001` is known.',
+    )
+    .meta(live),
+}).transform(({ group, source, ...folder }) => {
+  const sources = [source ?? folder.name].flat();
+  return {
+    ...folder,
+    gid: group === null ? null : findGroup(group),
+    /** That of orders that name none. */
+    source: sources[0] ?? folder.name,
+    sources,
+    /** Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts. */
+    work: join(dirname(folder.inbox), 'work'),
+  };
+});
+
+export const foldersSection = z
+  .array(folderSection)
+  .max(100)
+  .prefault([{ name: 'folder' }])
+  .describe('The watched folders. Default: one, `folder`.');
 
 /** How often the inbox is scanned, and when a file is ready; `scale` shortens it in trials. */
 export const defaultScanning = (scale: number) => ({
   scanIntervalMs: Math.max(50, Math.round(1000 * scale)),
+  /** A file is ready when it looked the same in this many scans … */
   stableObservations: 3,
+  /** … over at least this time on the monotonic clock, … */
   stableMs: Math.max(50, Math.round(2000 * scale)),
+  /** … and over this time where its name or its content shows that its writer may not have finished it. */
   unfinishedMs: Math.max(50, Math.round(600_000 * scale)),
+  limits: defaultParseLimits,
 });
+
+/** `createsInbox`: else a missing inbox is an error, because its volume may not be mounted. */
+export type FolderSettings = z.output<typeof folderSection> &
+  Readonly<ReturnType<typeof defaultScanning>> & { readonly createsInbox: boolean };

@@ -12,7 +12,7 @@ import { type Admission, requireSource, type Web } from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { Refusal } from './problem.ts';
 import { readOrders } from './read-orders.ts';
-import type { TokenScope, WebhookSettings } from './settings.ts';
+import { type TokenScope, usualSource, type WebhookSettings } from './settings.ts';
 
 /** So many lines of a request count as one request of the caller's rate. */
 const linesPerRequest = 50;
@@ -40,7 +40,7 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
   const { caller, content } = await deps.admission.withBody(context, (body, { source }) =>
-    readOrders(body, config.limits, source ?? config.source),
+    readOrders(body, config.limits, source ?? usualSource),
   );
   const { lines, single } = content;
   for (const line of lines) requireSource(caller, line.source);

@@ -1,23 +1,24 @@
-/** Someone who signs posted orders. The secret identifies the caller; logs show the name. */
-export interface WebhookCaller {
-  readonly name: string;
-  readonly secret: string;
-  /** The only source whose orders this caller may post; null: any source. */
-  readonly source: string | null;
-}
+import { z } from 'zod';
+import { sourceSchema } from '../../core/order/order-request.ts';
+import {
+  count,
+  keyName,
+  keysOf,
+  listenAddress,
+  listOf,
+  live,
+  orNull,
+  rotated,
+  secretFile,
+  secretText,
+  section,
+  someSources,
+  tokenValue,
+} from '../../core/settings/schema-values.ts';
 
 /** The scopes of a token: post orders, read them with their delivered codes, cancel them. */
-export const tokenScopes = ['post', 'read', 'cancel'] as const;
+const tokenScopes = ['post', 'read', 'cancel'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
-
-export interface TokenCaller {
-  readonly name: string;
-  /** Any of them is accepted, so that one can be replaced without an interruption. */
-  readonly secrets: readonly string[];
-  readonly scopes: readonly TokenScope[];
-  /** The only sources whose orders it may touch. The first is that of orders that name none. */
-  readonly sources: readonly string[];
-}
 
 /** Limits on everything that a caller can make grow or wait. */
 export const defaultWebhookLimits = {
@@ -38,15 +39,66 @@ export const defaultWebhookLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
 };
-export type WebhookLimits = Readonly<typeof defaultWebhookLimits>;
 
 /** The source of signed orders when neither they nor their secret have one. */
 export const usualSource = 'webhook';
 
-export interface WebhookSettings {
-  readonly listen: { readonly host: string; readonly port: number };
-  readonly source: string;
-  readonly tokens: readonly TokenCaller[];
-  readonly standardWebhooks: readonly WebhookCaller[];
-  readonly limits: WebhookLimits;
-}
+const tokens = listOf(
+  100,
+  'Bearer tokens, one for each caller. During a rotation, list the old and the new one under the same name.',
+  {
+    name: keyName.describe('The name of this token in logs and in the audit log.'),
+    ...tokenValue,
+    scopes: z
+      .array(z.enum(tokenScopes))
+      .min(1)
+      .default([...tokenScopes])
+      .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
+    sources: someSources
+      .optional()
+      .describe(
+        'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
+      ),
+  },
+)
+  .transform((listed) => rotated(listed).map((token) => ({ ...token, sources: token.sources ?? [token.name] })))
+  .meta(live);
+
+const standardWebhooks = listOf(
+  100,
+  'Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.',
+  {
+    name: keyName.describe('The name of this secret in logs.'),
+    secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
+    secret_file: secretFile('the secret'),
+    source: orNull(sourceSchema).describe(
+      'The only source whose orders it may post. Unset: any, and orders that name none belong to `webhook`.',
+    ),
+  },
+).meta(live);
+
+const limits = section('Limits on requests.', {
+  body_bytes: count(1, 16_777_216)
+    .default(defaultWebhookLimits.bodyBytes)
+    .describe('Bytes of one request body. A request has at most 1,000 order lines.'),
+  requests_per_minute: count(1, 1_000_000)
+    .default(defaultWebhookLimits.requestsPerMinute)
+    .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),
+})
+  .transform((given) => ({ ...defaultWebhookLimits, ...given, burst: Math.ceil(given.requestsPerMinute / 6) }))
+  .meta(live);
+
+/** Without the lists of shops, which `config` adds. */
+export const webhookKeys = {
+  listen: listenAddress.describe(
+    'The address at which the worker receives orders, for example `127.0.0.1:8080`. Port 0: any free port.',
+  ),
+  tokens,
+  standard_webhooks: standardWebhooks,
+  limits,
+};
+const webhookSection = keysOf(webhookKeys);
+export type WebhookSettings = z.output<typeof webhookSection>;
+export type TokenCaller = WebhookSettings['tokens'][number];
+export type WebhookCaller = Pick<WebhookSettings['standardWebhooks'][number], 'name' | 'secret' | 'source'>;
+export type WebhookLimits = WebhookSettings['limits'];

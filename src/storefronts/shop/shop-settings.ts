@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../../core/order/order-request.ts';
 import { skuRuleKeys } from '../../core/order/sku.ts';
-import {
-  camelKeys,
-  type CamelKeys,
-  count,
-  httpUrl,
-  keyName,
-  live,
-  secretValue,
-} from '../../core/settings/schema-values.ts';
+import { count, httpUrl, keyName, keysOf, live, pathText, secretsOf } from '../../core/settings/schema-values.ts';
 import { isCronExpression } from '../../ops/schedule.ts';
 
 /** `not_after` is one time: it is for an SKU or an order, not for a shop. */
@@ -22,12 +14,10 @@ export const shopKeys = {
     .describe(
       'The source that its orders belong to. Default: the name of the shop. It must never change, or orders would be bought again: the worker refuses another one.',
     ),
-  secrets: z
-    .array(z.strictObject(secretValue('the secret', 'A secret, at least 16 characters.')))
-    .min(1)
-    .max(10)
-    .describe('The secrets that sign its webhooks. During a rotation, list the old and the new one.'),
-  sku_map: z.string().min(1).max(4096).describe('The SKU map (YAML or CSV).'),
+  secrets: secretsOf(1, 10, 'A secret, at least 16 characters.').describe(
+    'The secrets that sign its webhooks. During a rotation, list the old and the new one.',
+  ),
+  sku_map: pathText.describe('The SKU map (YAML or CSV).'),
   currency: currencySchema
     .optional()
     .describe('The balance to charge where the SKU map names none. Default: the currency of the order.'),
@@ -66,9 +56,11 @@ export const shopKeys = {
 };
 
 export const restKeys = {
-  url: httpUrl.describe(
-    'The address of the shop, for example `https://shop.example.com`. It must be https, except on this machine.',
-  ),
+  url: httpUrl
+    .transform((url) => url.replace(/\/+$/, ''))
+    .describe(
+      'The address of the shop, for example `https://shop.example.com`. It must be https, except on this machine.',
+    ),
   schedule: z
     .string()
     .max(100)
@@ -81,7 +73,7 @@ export const restKeys = {
 export const recheckAfterMs = 300_000;
 
 /** How a shop is read; `scale` shortens the times in trials. */
-const readBackPace = (scale: number) => ({
+export const readBackPace = (scale: number) => ({
   /** Orders on a page, which both platforms allow, and pages in one run: the next run continues after them. */
   pageSize: 100,
   pagesPerRun: 50,
@@ -92,56 +84,43 @@ const readBackPace = (scale: number) => ({
   timeouts: { connectMs: Math.max(1500, 5000 * scale), totalMs: Math.max(1500, 60_000 * scale) },
 });
 
-const restSection = z.object(restKeys);
-const shopSection = z.object(shopKeys);
+const restSection = keysOf(restKeys);
+const shopSection = keysOf(shopKeys);
 
-export type ShopSection = z.infer<typeof shopSection> & {
-  readonly rest?: z.infer<typeof restSection> | undefined;
-  readonly write_back?: object | undefined;
-};
+export type RestSettings = z.output<typeof restSection> & Readonly<ReturnType<typeof readBackPace>>;
 
-export type RestSettings = CamelKeys<z.infer<typeof restSection>> & Readonly<ReturnType<typeof readBackPace>>;
-
-export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>, 'secrets'>> {
+export interface ShopSettings extends z.output<typeof shopSection> {
   readonly platform: string;
   readonly source: string;
-  /** A webhook may be signed with any of them, so a secret can be replaced without a gap. */
-  readonly secrets: readonly string[];
   /** Null: the shop is not read back. */
   readonly rest: RestSettings | null;
   /** Null: results are not written into its orders. Never without `rest`. */
   readonly writeBack: object | null;
 }
 
-export interface PlatformSettings<Name extends string, Shop extends ShopSettings> {
+export interface PlatformSettings<Name extends string> {
   readonly name: Name;
   /** The platform signs the webhooks of several shops with one secret, so a secret does not identify a shop. */
   readonly sharesSecrets: boolean;
   /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
   restProblem(isSet: (key: string) => boolean): string | null;
-  /** @param scale shortens times in trials */
-  resolve(section: ShopSection, secretAt: SecretAt, scale: number): Shop;
 }
 
-/** Of a dotted path within the section of a shop. */
-export type SecretAt = (path: string) => string | undefined;
-
 /** The key of `intake.webhook` that lists the shops of a platform. */
-export const shopList = <Shop extends z.ZodType>(title: string, shop: Shop) =>
+export const shopList = <Platform extends string, Shop extends { shop: string; source?: string | undefined }>(
+  platform: Platform,
+  title: string,
+  shop: z.ZodType<Shop>,
+) =>
   z
     .array(shop)
     .max(100)
-    .default([])
+    .transform((shops) => shops.map((given) => ({ ...given, platform, source: given.source ?? given.shop })))
+    .prefault([])
     .describe(`${title} shops, whose webhooks are received. See docs/storefronts.md.`)
     .meta(live);
 
-export function resolveShop(section: ShopSection, secretAt: SecretAt) {
-  const { secrets: listed, ...shop } = shopSection.parse(section);
-  const values: readonly string[] = listed.map((_, index) => secretAt(`secrets.${index}.value`) ?? '');
-  return { ...camelKeys(shop), source: shop.source ?? shop.shop, secrets: values };
-}
-
-export function resolveRest(section: NonNullable<ShopSection['rest']>, scale: number): RestSettings {
-  const rest = { ...camelKeys(restSection.parse(section)), ...readBackPace(scale) };
-  return { ...rest, url: rest.url.replace(/\/+$/, '') };
-}
+/** A shop with how it is read. */
+export type PacedShop<Shop extends { readonly rest: object | null }> = Omit<Shop, 'rest'> & {
+  readonly rest: (NonNullable<Shop['rest']> & Readonly<ReturnType<typeof readBackPace>>) | null;
+};

@@ -29,7 +29,15 @@ export class WooCommerceApi implements ShopApi {
     const authorization = authorizationOf(rest, context.clock);
     const texts = { platform: 'WooCommerce', errorText, saysAbsent, problemIn };
     // WordPress ignores parameters that it does not know.
-    this.#http = new ShopHttp({ rest, ca: rest.ca, authorization, secrets, ...context, ...texts, freshKey: '_' });
+    this.#http = new ShopHttp({
+      rest,
+      ca: rest.ca ?? undefined,
+      authorization,
+      secrets,
+      ...context,
+      ...texts,
+      freshKey: '_',
+    });
     this.#pages = new PageSize(rest.pageSize);
     this.#clock = context.clock;
   }

@@ -1,22 +1,19 @@
 import { z } from 'zod';
-import { camelKeys, folderPath, secretFile, secretText } from '../../core/settings/schema-values.ts';
-import { resolveRest, resolveShop, restKeys, type SecretAt, shopKeys, shopList } from '../shop/shop-settings.ts';
+import { certificatesFile, keysOf, orNull, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { type PacedShop, restKeys, shopKeys, shopList } from '../shop/shop-settings.ts';
 
-export type WooCommerceShop = ReturnType<typeof wooCommerceSettings.resolve>;
-export type WooCommerceRest = NonNullable<WooCommerceShop['rest']>;
-/** The settings of write-back into the shop's orders. `writeBack` of the schema describes each key. */
-export type WooCommerceWriteBack = NonNullable<WooCommerceShop['writeBack']>;
-
-const rest = z.strictObject({
+const rest = keysOf({
   ...restKeys,
   consumer_key: secretText('required').describe('The `ck_` of a key with the right to read.'),
   consumer_key_file: secretFile('the consumer key'),
   consumer_secret: secretText('required').describe('The `cs_` of that key.'),
   consumer_secret_file: secretFile('the consumer secret'),
-  ca_file: folderPath('Certificate authorities (PEM) that are trusted for this shop instead of those of the system.'),
-});
+  ca_file: certificatesFile(
+    'Certificate authorities (PEM) that are trusted for this shop instead of those of the system.',
+  ),
+}).transform(({ caFile: ca, ...keys }) => ({ ...keys, ca }));
 
-const writeBack = z.strictObject({
+const writeBack = keysOf({
   status: z
     .enum(['completed', 'keep'])
     .default('completed')
@@ -35,16 +32,14 @@ const writeBack = z.strictObject({
     ),
 });
 
-const section = z.strictObject({
+const section = keysOf({
   ...shopKeys,
-  rest: rest
-    .optional()
-    .describe('Reads the shop back through its REST API, so no order is lost with a webhook. Unset: it is not read.'),
-  write_back: writeBack
-    .optional()
-    .describe(
-      'Writes results into the orders of the shop. Needs `rest`, with a key that may write. Unset: nothing is written.',
-    ),
+  rest: orNull(rest).describe(
+    'Reads the shop back through its REST API, so no order is lost with a webhook. Unset: it is not read.',
+  ),
+  write_back: orNull(writeBack).describe(
+    'Writes results into the orders of the shop. Needs `rest`, with a key that may write. Unset: nothing is written.',
+  ),
   paid_statuses: z
     .array(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'))
     .min(1)
@@ -52,22 +47,15 @@ const section = z.strictObject({
     .default(['processing', 'completed'])
     .describe('Statuses in which an order with a date of payment is bought. In any other, its unsent lines are held.'),
 });
+const list = shopList('woocommerce', 'WooCommerce', section);
 
 export const wooCommerceSettings = {
   name: 'woocommerce' as const,
-  list: shopList('WooCommerce', section),
+  list,
   sharesSecrets: false,
   restProblem: () => null,
-  resolve({ rest: given, write_back: keys, ...shop }: z.infer<typeof section>, secretAt: SecretAt, scale: number) {
-    const consumerKey = secretAt('rest.consumer_key') ?? '';
-    const consumerSecret = secretAt('rest.consumer_secret') ?? '';
-    const ofShop = { ca: secretAt('rest.ca'), consumerKey, consumerSecret };
-    return {
-      platform: 'woocommerce' as const,
-      ...resolveShop(shop, secretAt),
-      paidStatuses: shop.paid_statuses,
-      writeBack: keys === undefined ? null : camelKeys(keys),
-      rest: given === undefined ? null : { ...resolveRest(given, scale), ...ofShop },
-    };
-  },
 };
+
+export type WooCommerceShop = PacedShop<z.output<typeof list>[number]>;
+export type WooCommerceRest = NonNullable<WooCommerceShop['rest']>;
+export type WooCommerceWriteBack = z.output<typeof writeBack>;

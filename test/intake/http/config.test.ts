@@ -16,7 +16,6 @@ describe('the configuration of the HTTP intake', () => {
     const { config } = load(webhook(`tokens: [${token('shop', good, ', sources: [shop1]')}]`));
     expect(config.intake.webhook).toMatchObject({
       listen: { host: '127.0.0.1', port: 0 },
-      source: 'webhook',
       tokens: [{ name: 'shop', secrets: [good], scopes: ['post', 'read', 'cancel'], sources: ['shop1'] }],
       limits: { bodyBytes: 1_048_576, batchLines: 1000 },
     });

@@ -72,7 +72,6 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
     shops: changes.handlers ?? storefronts,
     config: {
       listen: { host: '127.0.0.1', port: 0 },
-      source: 'webhook',
       tokens: [
         {
           name: 'anybody',

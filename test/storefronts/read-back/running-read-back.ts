@@ -59,7 +59,7 @@ export async function readBackOf(
       ? wooCommerceShop({
           skuMap,
           lookbackH,
-          rest: { ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret, ...rest },
+          rest: { ca: null, consumerKey: woo.key, consumerSecret: woo.secret, ...rest },
         })
       : shopifyShop({ skuMap, lookbackH, rest: { access: token, ...rest } });
   const store = outbox.store.storefronts;

@@ -9,7 +9,7 @@ import { restSettings } from '../shop-settings.ts';
 
 const { signal } = new AbortController();
 
-function apiOf(url: string, ca?: string): WooCommerceApi {
+function apiOf(url: string, ca: string | null = null): WooCommerceApi {
   const keys = { ca, consumerKey: woo.key, consumerSecret: woo.secret };
   const api = new WooCommerceApi({ ...restSettings(url), ...keys }, { clock: new SystemClock(), version: '0.0.0' });
   onTestFinished(() => api.close());
@@ -41,7 +41,7 @@ describe('the keys of a WooCommerce shop', () => {
     onTestFinished(() => void server.close());
     const address = server.address();
     const url = `https://localhost:${typeof address === 'object' ? address?.port : ''}`;
-    for (const ca of [undefined, elsewhere.cert])
+    for (const ca of [null, elsewhere.cert])
       await expect(apiOf(url, ca).notesOf('1', signal)).rejects.toThrow(/certificate/);
     expect(await apiOf(url, good.cert).notesOf('1', signal)).toEqual([]);
     expect(seen).toEqual([`Basic ${Buffer.from(`${woo.key}:${woo.secret}`).toString('base64')}`]);

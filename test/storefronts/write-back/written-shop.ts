@@ -29,7 +29,7 @@ export const wooWriteBack: WooCommerceWriteBack = {
 
 /** A shop of WooCommerce into which results are written. */
 export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBack> = {}, totalMs = 60_000): Shop {
-  const rest = { ...restSettings(url), ca: undefined, consumerKey: woo.key, consumerSecret: woo.secret };
+  const rest = { ...restSettings(url), ca: null, consumerKey: woo.key, consumerSecret: woo.secret };
   return wooCommerceShop({
     skuMap: writeSkuMap(),
     rest: { ...rest, timeouts: { connectMs: 60_000, totalMs } },

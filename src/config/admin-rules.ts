@@ -1,41 +1,6 @@
-import { z } from 'zod';
-import { adminRoles, type AdminSettings } from '../admin/settings.ts';
-import { isLoopback, keyName, listenAddress, live, tokenValue } from '../core/settings/schema-values.ts';
-import { listOf, section } from './schema-shapes.ts';
+import { type AdminSettings, usualAdminAddress } from '../admin/settings.ts';
+import { isLoopback } from '../core/settings/schema-values.ts';
 import { problemOfText, type SectionCheck } from './section-check.ts';
-
-const defaultListen = '127.0.0.1:9090';
-
-export const admin = section('The admin server.', {
-  listen: listenAddress
-    .default(defaultListen)
-    .describe(
-      'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
-    ),
-  tokens: listOf(
-    100,
-    'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: no pages are shown; with the sandbox they only show, on this machine.',
-    {
-      name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
-      role: z
-        .enum(adminRoles)
-        .describe('`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.'),
-      ...tokenValue,
-    },
-  ).meta(live),
-  hosts: z
-    .array(
-      z
-        .string()
-        .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
-    )
-    .max(100)
-    .default([])
-    .describe(
-      'Further host names of the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
-    )
-    .meta(live),
-});
 
 /** Only the token tells the audit log who decides: none may be shared, and that of a shop must not open the pages. */
 export function checkAdmin(check: SectionCheck): void {
@@ -55,7 +20,7 @@ export function checkAdmin(check: SectionCheck): void {
 
 function checkPorts(check: SectionCheck): void {
   const at = ['intake', 'webhook', 'listen'];
-  const addresses = [check.at(...at) ?? '', check.at('admin', 'listen') ?? defaultListen].map(String);
+  const addresses = [check.at(...at) ?? '', check.at('admin', 'listen') ?? usualAdminAddress].map(String);
   const [webhook, own] = addresses.map((address) =>
     /^(.*):0*([1-9]\d*)$/.exec(address.replace('localhost', '127.0.0.1')),
   );

@@ -1,114 +1,23 @@
-import { dirname, join, relative } from 'node:path';
-import { z } from 'zod';
-import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
-import {
-  count,
-  folderPath,
-  groupName,
-  keyName,
-  listenAddress,
-  live,
-  secretFile,
-  secretText,
-  tokenValue,
-} from '../core/settings/schema-values.ts';
-import { defaultWebhookLimits, tokenScopes } from '../intake/http/settings.ts';
+import { relative } from 'node:path';
+import type { FolderSettings } from '../intake/folder/settings.ts';
 import { csvColumns, plainName } from '../intake/orders/settings.ts';
-import { platformSettings, shopLists } from '../storefronts/settings.ts';
-import { readCaFile } from './wholesale-section.ts';
-import { listOf, section, someSources } from './schema-shapes.ts';
+import { platformSettings } from '../storefronts/settings.ts';
 import { checkGroup, type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 const folders = ['intake', 'folders'] as const;
 
-const folderKeys = {
-  name: keyName.describe('The name of this folder in logs, health and metrics.'),
-  inbox: folderPath(
-    'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
-  ),
-  archive: folderPath('Where files go once their lines are in the outbox. Default: `archive` beside the inbox.'),
-  rejected: folderPath(
-    'Where rejected files go, each with a `.error.json` that says why. Default: `rejected` beside the inbox.',
-  ),
-  group: groupName
-    .optional()
-    .describe(
-      'The group that may put files into the inbox and read reports of rejected ones. Else as `results.group`.',
-    ),
-  ready: z
-    .enum(['stable', 'done_file'])
-    .default('stable')
-    .describe(
-      '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
-    ),
-  source: z
-    .union([sourceSchema, someSources.unwrap()])
-    .optional()
-    .describe(
-      'The source of orders in files that name none, or a list of all that they may name. Part of the identity of each line. Default: the name.',
-    ),
-  currency: currencySchema
-    .optional()
-    .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
-    .meta(live),
-  sku_map: folderPath(
-    'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
-  ).meta(live),
-  columns: z
-    .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
-    .default({})
-    .describe(
-      'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
-    )
-    .meta(live),
-  format: z
-    .string()
-    .min(1)
-    .max(1000)
-    .default('own')
-    .describe(
-      'Whose exports CSV files are: a file of `config/formats`, such as `shopify_orders`, or one in that form; `own`: of none.',
-    )
-    .meta(live),
-  only: z
-    .record(z.string().min(1).max(200), z.array(z.string().max(200)).max(100).nullable())
-    .default({})
-    .describe(
-      'Which rows are bought: a column of the file, then its texts of paid rows, or null if it says nothing about payment.',
-    )
-    .meta(live),
-  unmatched: z
-    .enum(['review', 'ignore'])
-    .default('review')
-    .describe('Rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.')
-    .meta(live),
-  allow_mangled_ids: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Accept ids that look changed by a spreadsheet, such as `1E+05`, `12.Jan`, or `27001` where `0027001` is known.',
-    )
-    .meta(live),
-};
-
-export const watchedFolders = z
-  .array(z.strictObject(folderKeys))
-  .max(100)
-  .prefault([{ name: 'folder' }])
-  .describe('The watched folders. Default: one, `folder`.');
-
 type WorkFolders = {
-  intake: { folders: readonly Record<'inbox' | 'archive' | 'rejected', string>[] };
+  intake: { folders: readonly Pick<FolderSettings, 'inbox' | 'work' | 'archive' | 'rejected'>[] };
   results: { folder: string };
 };
 
 /** A file that the worker writes into an inbox would be an order again. A file of two folders would be read by either. */
 export function checkPaths(check: SectionCheck, { intake, results }: WorkFolders): void {
-  const paths = intake.folders.flatMap(({ inbox, archive, rejected }, index) => {
+  const paths = intake.folders.flatMap(({ inbox, work, archive, rejected }, index) => {
     const at = [...folders, index];
     return [
       { at: [...at, 'inbox'], path: inbox },
-      { at: [...at, 'inbox'], path: join(dirname(inbox), 'work') },
+      { at: [...at, 'inbox'], path: work },
       { at: [...at, 'archive'], path: archive },
       { at: [...at, 'rejected'], path: rejected },
     ];
@@ -151,60 +60,6 @@ export function checkFolders(check: SectionCheck): void {
     check.report([...at, 'source'], `must be set, because ${other} has the same source: equal order ids are one order`);
   }
 }
-
-const boundSource = sourceSchema
-  .optional()
-  .describe('The only source whose orders it may post. Unset: any, and orders that name none belong to `webhook`.');
-
-const tokens = listOf(
-  100,
-  'Bearer tokens, one for each caller. During a rotation, list the old and the new one under the same name.',
-  {
-    name: keyName.describe('The name of this token in logs and in the audit log.'),
-    ...tokenValue,
-    scopes: z
-      .array(z.enum(tokenScopes))
-      .min(1)
-      .default([...tokenScopes])
-      .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
-    sources: someSources.describe(
-      'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
-    ),
-  },
-).meta(live);
-
-const standardWebhooks = listOf(
-  100,
-  'Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.',
-  {
-    name: keyName.describe('The name of this secret in logs.'),
-    secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
-    secret_file: secretFile('the secret'),
-    source: boundSource,
-  },
-).meta(live);
-
-const limits = section('Limits on requests.', {
-  body_bytes: count(1, 16_777_216)
-    .default(defaultWebhookLimits.bodyBytes)
-    .describe('Bytes of one request body. A request has at most 1,000 order lines.'),
-  requests_per_minute: count(1, 1_000_000)
-    .default(defaultWebhookLimits.requestsPerMinute)
-    .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),
-}).meta(live);
-
-export const webhookIntake = z
-  .strictObject({
-    listen: listenAddress.describe(
-      'The address at which the worker receives orders, for example `127.0.0.1:8080`. Port 0: any free port.',
-    ),
-    tokens,
-    standard_webhooks: standardWebhooks,
-    ...shopLists,
-    limits,
-  })
-  .optional()
-  .describe('Orders over HTTP. Unset: the worker receives no orders over HTTP. See docs/http-api.md.');
 
 const webhook = ['intake', 'webhook'] as const;
 
@@ -266,14 +121,6 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
   check.warnings.push(
     `orders of the shops (${shops}) must not come as files or over HTTP, too: they would be bought twice`,
   );
-}
-
-/** Keeps the certificates of each shop's `ca_file` beside its secrets, as `ca`. */
-export function readShopCaFiles(check: SectionCheck, cwd: string): void {
-  for (const shop of check.entries(...webhook, 'woocommerce')) {
-    const pem = readCaFile(check, cwd, [...shop, 'rest', 'ca_file']);
-    if (pem !== null) check.secrets.set([...shop, 'rest', 'ca'].join('.'), pem);
-  }
 }
 
 /** The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the shop. */

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import {
+  certificatesFile,
+  count,
+  durationMs,
+  httpUrl,
+  keyName,
+  keysOf,
+  live,
+  secretValue,
+  section,
+} from '../core/settings/schema-values.ts';
+
+export const wholesaleSection = keysOf({
+  environment: z
+    .enum(['production', 'sandbox'])
+    .default('production')
+    .describe(
+      '`sandbox` allows plain http and keys written in this file, and marks every result with `sandbox: true`.',
+    ),
+  base_url: httpUrl
+    .transform((url) => url.replace(/(?<!\/)\/+$/, ''))
+    .describe('The address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.'),
+  keys: z
+    .array(
+      keysOf({
+        name: keyName.describe('The name of this key in logs, pauses and attempts.'),
+        ...secretValue('the key', 'The key itself.'),
+      }),
+    )
+    .min(1)
+    .max(5)
+    .describe('One to five API keys of one account. Each key has its own budget.')
+    .meta(live),
+  ca_file: certificatesFile(
+    'Certificate authorities (PEM) that are trusted instead of those of the system, read at the start. Certificates are always verified.',
+  ),
+  limits: section('The budget that the server allows.', {
+    requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),
+    orders: count(1, 100_000)
+      .default(20)
+      .describe('Calls in a minute that buy, top up or cancel, for each key. At most `requests`.'),
+  }).meta(live),
+  timeouts: section('Deadlines of one call.', {
+    connect_ms: durationMs(1, 600_000).default(5000).describe('Until the connection is open.'),
+    response_ms: durationMs(1, 600_000).default(30_000).describe('From the request until the answer begins.'),
+    total_ms: durationMs(1, 600_000)
+      .default(45_000)
+      .describe('From the start of the call until the whole answer has arrived.'),
+  }),
+  wire: z
+    .unknown()
+    .optional()
+    .describe('Paths and field names that the specification does not show. See `order-sync wire`.')
+    .meta(live),
+})
+  .transform(({ caFile: ca, ...keys }) => ({ ...keys, ca }))
+  .describe('The API of the supplier.');

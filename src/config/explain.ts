@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { filePrefix } from '../core/settings/schema-values.ts';
 import type { ConfigValue } from './config.ts';
 import type { Origins } from './layers.ts';
 import type { ConfigDocument, Readings } from './resolve.ts';
@@ -33,7 +34,7 @@ function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: un
 
 function shownValue(path: ConfigPath, value: unknown): unknown {
   const node = schemaNodeAt(path);
-  if (node?.secret !== undefined) return '***';
+  if (node?.secret !== undefined) return String(value).startsWith(filePrefix) ? value : '***';
   // `sandbox` may hold secrets that this schema does not mark.
   return node?.type === undefined && path.join('.') !== 'wholesale.wire' ? '(set)' : value;
 }

@@ -2,13 +2,14 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readCertificates } from './certificates.ts';
 import type { Origins } from './layers.ts';
+import { filePrefix } from '../core/settings/schema-values.ts';
 import { schemaTree, type SchemaNode } from './schema-tree.ts';
 import { type ConfigPath, type SectionCheck, valueAt } from './section-check.ts';
 
 /**
- * Reads every file of certificates, and every key that the schema marks as a secret, from its value or from its `_file`. A value in the config file is a
- * mistake, because config files are copied, committed and shown to people. Only a sandbox may have one there.
- * @param areNeeded false for a command that only reads the outbox: no file of a secret is opened, and none is known
+ * Reads every file of certificates, and every key that the schema marks as a secret. A secret in the config file is a
+ * mistake, because config files are copied, committed and shown to people: only a sandbox may have one there.
+ * @param areNeeded false for a command that only reads the outbox: no file of a secret is opened
  */
 export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, areNeeded = true): void {
   for (const { path, need } of markedPaths(schemaTree, check.tree, [])) {
@@ -16,29 +17,24 @@ export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, 
       readCertificates(check, cwd, path);
       continue;
     }
-    const filePath = [...path.slice(0, -1), `${String(path.at(-1))}_file`];
     const value = check.at(...path);
-    const file = check.at(...filePath);
+    const file = typeof value === 'string' && value.startsWith(filePrefix) ? value.slice(filePrefix.length) : null;
     const kind = origins.of(path)?.kind;
-    const instead = `use ${String(filePath.at(-1))}, or the variable ORDER_SYNC__${path.join('__').toUpperCase()}`;
-    if (value !== undefined && kind === 'flag') {
+    const instead = `use ${filePrefix}PATH, or the variable ORDER_SYNC__${path.join('__').toUpperCase()}`;
+    if (file !== null) {
+      if (!areNeeded) continue;
+      const read = readSecretFile(resolve(cwd, file));
+      if ('problem' in read) check.report(path, read.problem);
+      else check.secrets.set(path.join('.'), read.secret);
+      if ('warning' in read) check.warnings.push(`${path.join('.')}: ${file} ${read.warning}`);
+    } else if (value === undefined) {
+      if (areNeeded && need === 'required') check.report(path, `is required: ${instead}`);
+    } else {
       // Every process of the machine can see the arguments of another, and shells keep them in their history.
-      check.report(path, `is a secret and must not be a flag: ${instead}`);
-    } else if (value !== undefined && file !== undefined) {
-      check.report(path, `and ${filePath.join('.')} are both set: remove one of them`);
-    } else if (value !== undefined) {
+      if (kind === 'flag') check.report(path, `is a secret and must not be a flag: ${instead}`);
       if (kind === 'file' && !check.isSandbox)
         check.report(path, `is a secret and must not be in a config file: ${instead}`);
       if (typeof value === 'string' && areNeeded) check.secrets.set(path.join('.'), value);
-    } else if (!areNeeded) {
-      continue;
-    } else if (typeof file === 'string') {
-      const read = readSecretFile(resolve(cwd, file));
-      if ('problem' in read) check.report(filePath, read.problem);
-      else check.secrets.set(path.join('.'), read.secret);
-      if ('warning' in read) check.warnings.push(`${filePath.join('.')}: ${file} ${read.warning}`);
-    } else if (need === 'required') {
-      check.report(path, `is required: ${instead}`);
     }
   }
 }

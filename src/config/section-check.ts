@@ -32,7 +32,7 @@ export class SectionCheck {
   readonly issues: ConfigIssue[] = [];
   /** Sentences for the log about what works, and should be corrected. */
   readonly warnings: string[] = [];
-  /** All that are known, by the dotted path of their key, without its `_file`. */
+  /** All that are known, by the dotted path of their key. */
   readonly secrets = new Map<string, string>();
   readonly #issueAt: (path: ConfigPath, problem: string) => ConfigIssue;
 

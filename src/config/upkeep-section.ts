@@ -10,7 +10,7 @@ export const seal = section('The keys that seal delivered codes in the database.
     'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
     {
       id: keyName.describe('The name of this key. It stands in each value that it sealed: a new key needs a new id.'),
-      ...secretValue('the key', 'The key: base64 of 32 bytes.'),
+      ...secretValue('The key: base64 of 32 bytes.'),
     },
   ),
 });

@@ -8,7 +8,6 @@ import {
   listOf,
   live,
   orNull,
-  secretFile,
   secretText,
   section,
   signingSecrets,
@@ -77,7 +76,6 @@ export const alertsSection = listOf(
     url: secretText('required').describe(
       'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine, for a sandbox and with `allow_http`.',
     ),
-    url_file: secretFile('the address'),
     format: z
       .enum(['json', 'slack'])
       .default('json')
@@ -98,5 +96,4 @@ export const alertsSection = listOf(
 /** How often an alert is posted at most, and how long a post may take; `scale` shortens the first in trials. */
 export const alertPace = (scale: number) => ({ intervalMs: 900_000 * scale, connectMs: 5000, totalMs: 15_000 });
 
-export type AlertSettings = Omit<z.output<typeof alertsSection>[number], 'allowHttp' | 'urlFile'> &
-  ReturnType<typeof alertPace>;
+export type AlertSettings = Omit<z.output<typeof alertsSection>[number], 'allowHttp'> & ReturnType<typeof alertPace>;

@@ -25,7 +25,7 @@ export const wholesaleSection = keysOf({
     .array(
       keysOf({
         name: keyName.describe('The name of this key in logs, pauses and attempts.'),
-        ...secretValue('the key', 'The key itself.'),
+        ...secretValue('The key itself.'),
       }),
     )
     .min(1)

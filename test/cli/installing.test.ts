@@ -42,7 +42,7 @@ describe('order-sync init', () => {
     expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`made  ${file}\n`) });
     writeFileSync(join(folder, 'key'), 'sk-test');
     const own = 'wholesale.base_url=https://api.example.com';
-    const set = [`data_dir=${folder}`, own, `wholesale.keys.0.value_file=${join(folder, 'key')}`];
+    const set = [`data_dir=${folder}`, own, `wholesale.keys.0.value=file:${join(folder, 'key')}`];
     const checked = await runHere(['check-config', '--config', file, ...set.flatMap((value) => ['--set', value])]);
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('valid') });
     const again = await runHere(['init', '--example', '--config', file]);
@@ -161,7 +161,7 @@ const productionAt = (folder: string, address: string) => `instance: acme
 data_dir: ${folder}/data
 wholesale:
   base_url: ${address}
-  keys: [{ name: main, value_file: ${folder}/key }]
+  keys: [{ name: main, value: file:${folder}/key }]
 admin: { listen: 127.0.0.1:0 }
 `;
 
@@ -293,7 +293,7 @@ describe('order-sync check-config', () => {
     const production = (folder: string) => `instance: acme
 data_dir: ${folder}/data
 intake: { folders: [{ name: folder, inbox: ${folder}/inbox }] }
-wholesale: { base_url: https://api.example.com, keys: [{ name: main, value_file: ${folder}/key }] }
+wholesale: { base_url: https://api.example.com, keys: [{ name: main, value: file:${folder}/key }] }
 admin: { listen: 127.0.0.1:0 }
 `;
     const place = installation(production);

@@ -18,11 +18,11 @@ const text = `instance: acme
 data_dir: DIR/data
 wholesale:
   base_url: https://api.example.com
-  keys: [{ name: main, value_file: DIR/key }]
+  keys: [{ name: main, value: file:DIR/key }]
 admin: { listen: 127.0.0.1:0 }
 `;
 const webhook = (rest: string) =>
-  `intake: { webhook: { listen: "127.0.0.1:9095", standard_webhooks: [{ name: a, secret_file: DIR/whsec }]${rest} } }\n`;
+  `intake: { webhook: { listen: "127.0.0.1:9095", standard_webhooks: [{ name: a, secret: file:DIR/whsec }]${rest} } }\n`;
 const folder = (rest: string) => `${text}intake: { folders: [{ name: folder, ${rest} }] }\n`;
 
 function placeOf(config: string, key: string | Buffer | null = 'sk-main'): Installation {
@@ -32,7 +32,7 @@ function placeOf(config: string, key: string | Buffer | null = 'sk-main'): Insta
   return place;
 }
 
-const keyPlace = /:5:36 wholesale\.keys\.0\.value_file must name a file /;
+const keyPlace = /:5:31 wholesale\.keys\.0\.value must name a file /;
 
 const keys: readonly [string, string | Buffer | null, RegExp][] = [
   ['with a byte order mark', '\uFEFFsk-main', /printable ASCII/],
@@ -54,7 +54,7 @@ describe('a file with a key', () => {
   it('that is a folder, and one that ends as Windows ends lines', async () => {
     const place = placeOf(text, null);
     mkdirSync(join(place.folder, 'key'));
-    expect((await place.run('check-config')).stderr).toMatch(/wholesale\.keys\.0\.value_file .*\(EISDIR\)/);
+    expect((await place.run('check-config')).stderr).toMatch(/wholesale\.keys\.0\.value .*\(EISDIR\)/);
     expect((await placeOf(text, 'sk-main\r\n').run('check-config')).code).toBe(0);
   });
 });
@@ -85,7 +85,7 @@ const configs: readonly [string, string, RegExp][] = [
     line('keys:', 'limits: { orders: 99 }\n  keys:'),
     /limits\.orders must be at most `requests`/,
   ],
-  ['a secret in the file', line('value_file: DIR/key', 'value: sk-live'), /wholesale\.keys\.0\.value /],
+  ['a secret in the file', line('value: file:DIR/key', 'value: sk-live'), /wholesale\.keys\.0\.value /],
   ['a SKU map that is not there', folder('sku_map: DIR/skus.yaml'), /skus\.yaml .*cannot be read: ENOENT/],
   ['a currency in small letters', folder('currency: usd'), /intake\.folders\.0\.currency must .*got "usd"/],
   ['a sign for a currency', folder('currency: $'), /intake\.folders\.0\.currency must .*got "\$"/],

@@ -9,8 +9,8 @@ async function place() {
   const made = installation(
     (folder) => `instance: acme
 data_dir: ${folder}/data
-wholesale: { base_url: https://api.example.com, keys: [{ name: main, value_file: ${folder}/secrets.key }] }
-seal: { keys: [{ id: k1, value_file: ${folder}/absent.key }] }
+wholesale: { base_url: https://api.example.com, keys: [{ name: main, value: file:${folder}/secrets.key }] }
+seal: { keys: [{ id: k1, value: file:${folder}/absent.key }] }
 admin: { listen: 127.0.0.1:0 }
 `,
   );
@@ -39,7 +39,7 @@ describe('a secret that this user may not read', () => {
     // What decides or calls needs them.
     for (const command of [['run'], ['doctor'], ['check-config']]) {
       const { stdout, stderr } = await made.run(...command);
-      expect(stdout + stderr).toContain('wholesale.keys.0.value_file must name a file that can be read (ENOENT)');
+      expect(stdout + stderr).toContain('wholesale.keys.0.value must name a file that can be read (ENOENT)');
     }
   });
 

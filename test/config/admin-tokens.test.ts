@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { load, minimal, mistakesOf } from './config-file.ts';
 
 const tokens = (list: string, more = ''): string => `${minimal}admin:\n  tokens: ${list}\n${more}`;
-const files = '[{ name: anna, role: operator, value_file: anna }]';
+const files = '[{ name: anna, role: operator, value: file:anna }]';
 const variable = (index: number, value: string) => ({
   [`ORDER_SYNC__ADMIN__TOKENS__${index}__VALUE`]: value,
 });
@@ -35,7 +35,7 @@ describe('the tokens of the pages', () => {
       'admin.tokens.1.name must differ from the name of admin.tokens.0, which has another `role`',
     );
     expect(mistakes).toContain('admin.tokens.1.value is the same secret as admin.tokens.0.value: each needs its own');
-    expect(mistakesOf(tokens(files)).join()).toContain('admin.tokens.0.value_file must name a file that can be read');
+    expect(mistakesOf(tokens(files)).join()).toContain('admin.tokens.0.value must name a file that can be read');
   });
 
   it('must not be the token of a shop', () => {

@@ -11,7 +11,7 @@ wholesale:
   base_url: https://api.example.com/v1
   keys:
     - name: main
-      value_file: key
+      value: file:key
 `;
 
 /** A new folder with these files and with `key`, which holds an API key. */

@@ -19,7 +19,7 @@ async function folderOf(text: string, environment: Readonly<Record<string, strin
 }
 
 const valid = `instance: acme
-wholesale: { base_url: https://api.example.com, keys: [{ name: main, value_file: /no/such/file }] }
+wholesale: { base_url: https://api.example.com, keys: [{ name: main, value: file:/no/such/file }] }
 `;
 
 it('is found in the file, in a variable, or by default', async () => {

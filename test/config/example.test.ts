@@ -47,7 +47,7 @@ describe('the example configuration', () => {
   it('shows the defaults, except of keys that are marked as yours', () => {
     const least = folderWith({
       'c.yaml':
-        'instance: my-shop\nwholesale: { base_url: "https://api.example.com", keys: [{name: main, value_file: key}] }',
+        'instance: my-shop\nwholesale: { base_url: "https://api.example.com", keys: [{name: main, value: file:key}] }',
       'example.yaml': example.replace('/run/secrets/wholesale_key', 'key'),
     });
     const load = (file: string) => loadConfig({ file, cwd: least, environment: {} }).config;

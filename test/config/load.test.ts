@@ -116,7 +116,7 @@ describe('loading a configuration', () => {
       ORDER_SYNC__WHOLESALE__KEYS__0__NAME: 'main',
       ORDER_SYNC__WHOLESALE__KEYS__0__VALUE: '0123',
       ORDER_SYNC__WHOLESALE__KEYS__1__NAME: 'second',
-      ORDER_SYNC__WHOLESALE__KEYS__1__VALUE_FILE: 'key',
+      ORDER_SYNC__WHOLESALE__KEYS__1__VALUE: 'file:key',
     };
     const { config } = load('instance: acme\nwholesale: { base_url: https://api.example.com }', { environment });
     expect(config.wholesale.keys).toMatchObject([

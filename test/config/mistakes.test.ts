@@ -14,9 +14,9 @@ wholesale:
   base_url: api.example.com
   keys:
     - name: main
-      value_file: key
+      value: file:key
     - name: main
-      value_file: key
+      value: file:key
   limits: { orders: 99 }
   timeouts: { total_ms: 10 }
 submit: { concurrency: 1.5 }
@@ -32,8 +32,8 @@ log: { level: loud }
       'c.yaml:5:16 intake.folders.0.ready must be one of stable, done_file, got "soon" (string)',
       'c.yaml:5:22 intake.folders.0.scan_interval_ms is no key of this version; expected one of name, inbox, archive, rejected, group, ready, source, currency, sku_map, columns, format, only, unmatched, allow_mangled_ids',
       'c.yaml:7:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
-      'c.yaml:11:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
       'c.yaml:11:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
+      'c.yaml:12:14 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
       'c.yaml:13:21 wholesale.limits.orders must be at most `requests` (60), because each order counts as a request, got 99',
       'c.yaml:14:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
       'c.yaml:15:24 submit.concurrency must be a whole number, got 1.5 (number)',
@@ -104,7 +104,7 @@ log: { level: loud }
 
 describe('addresses and folders that exclude each other', () => {
   const withWebhook = (listen: string) =>
-    `${minimal}intake: { webhook: { listen: "${listen}", standard_webhooks: [{ name: a, secret_file: whsec }] } }\n`;
+    `${minimal}intake: { webhook: { listen: "${listen}", standard_webhooks: [{ name: a, secret: file:whsec }] } }\n`;
   const rule = 'intake.webhook.listen must have another port than admin.listen (127.0.0.1:9090)';
 
   it('include two listeners on one port', () => {

@@ -41,7 +41,7 @@ describe('the configuration of read-back', () => {
   });
 
   it('reads keys from files and variables, but not from a config file in production', () => {
-    const rest = 'url: "https://shop.example.com", consumer_key_file: key';
+    const rest = 'url: "https://shop.example.com", consumer_key: file:key';
     const variable = 'ORDER_SYNC__INTAKE__WEBHOOK__WOOCOMMERCE__0__REST__CONSUMER_SECRET';
     const secret = 'ORDER_SYNC__INTAKE__WEBHOOK__WOOCOMMERCE__0__SECRETS__0__VALUE';
     const yaml = shopOf('woocommerce', rest, minimal).replace(

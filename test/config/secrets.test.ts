@@ -5,14 +5,14 @@ import { readReferenceSecret } from '../../src/config/reference-secret.ts';
 import { folderWith, load, minimal, mistakesOf } from './config-file.ts';
 import { loadConfig } from '../../src/config/load.ts';
 
-const inline = minimal.replace('value_file: key', 'value: sk-INLINE');
+const inline = minimal.replace('value: file:key', 'value: sk-INLINE');
 const variable = 'ORDER_SYNC__WHOLESALE__KEYS__0__VALUE';
 
 describe('the secrets of a configuration', () => {
   it('must not be in a config file in production, because such files are copied', () => {
     expect(mistakesOf(inline)).toEqual([
       'c.yaml has a mistake:',
-      `c.yaml:6:14 wholesale.keys.0.value is a secret and must not be in a config file: use value_file, or the variable ${variable}`,
+      `c.yaml:6:14 wholesale.keys.0.value is a secret and must not be in a config file: use file:PATH, or the variable ${variable}`,
     ]);
   });
 
@@ -30,17 +30,15 @@ describe('the secrets of a configuration', () => {
     expect(list).not.toContain('sk-FLAG');
   });
 
-  it('must not have both a value and a file', () => {
-    expect(mistakesOf(minimal, { environment: { [variable]: 'sk-OTHER' } })).toEqual([
-      'c.yaml has a mistake:',
-      `${variable} wholesale.keys.0.value and wholesale.keys.0.value_file are both set: remove one of them`,
-    ]);
+  it('of a variable count before those of a file', () => {
+    const { config } = load(minimal, { environment: { [variable]: 'sk-OTHER' } });
+    expect(config.wholesale.keys[0]?.value).toBe('sk-OTHER');
   });
 
-  it('must have a value or a file', () => {
-    expect(mistakesOf(minimal.replace('      value_file: key\n', ''))).toEqual([
+  it('must be set where they are required', () => {
+    expect(mistakesOf(minimal.replace('      value: file:key\n', ''))).toEqual([
       'c.yaml has a mistake:',
-      `c.yaml:5:7 wholesale.keys.0.value is required: use value_file, or the variable ${variable}`,
+      `c.yaml:5:7 wholesale.keys.0.value is required: use file:PATH, or the variable ${variable}`,
     ]);
   });
 
@@ -51,9 +49,7 @@ describe('the secrets of a configuration', () => {
   ])('cannot be read from %s', (_, content, problem) => {
     const cwd = folderWith({ 'c.yaml': minimal.replace('key\n', 'other\n') });
     if (content !== undefined) writeFileSync(join(cwd, 'other'), content);
-    expect(() => loadConfig({ file: 'c.yaml', environment: {}, cwd })).toThrow(
-      `wholesale.keys.0.value_file ${problem}`,
-    );
+    expect(() => loadConfig({ file: 'c.yaml', environment: {}, cwd })).toThrow(`wholesale.keys.0.value ${problem}`);
   });
 
   it('lose one newline at their end', () => {
@@ -65,7 +61,7 @@ describe('the secrets of a configuration', () => {
     const cwd = folderWith({ 'c.yaml': minimal });
     chmodSync(join(cwd, 'key'), 0o644);
     expect(loadConfig({ file: 'c.yaml', environment: {}, cwd }).warnings).toEqual([
-      'wholesale.keys.0.value_file: key can be read by every user of this machine: run chmod 600 on it',
+      'wholesale.keys.0.value: key can be read by every user of this machine: run chmod 600 on it',
     ]);
   });
 
@@ -74,7 +70,7 @@ describe('the secrets of a configuration', () => {
       inline,
       inline.replace('sk-INLINE', '"sk INLINE"'),
       inline.replace('      value: sk-INLINE', '      valeu: sk-INLINE'),
-      minimal.replace('value_file: key', 'value_file: sk-INLINE'),
+      minimal.replace('value: file:key', 'value: file:sk-INLINE'),
       minimal.replace(/keys:[\s\S]*/, 'keys: sk-INLINE\n'),
       minimal.replace(/keys:[\s\S]*/, 'keys: [sk-INLINE]\n'),
       `${minimal}admin: { tokens: sk-INLINE }`,

@@ -6,7 +6,7 @@ describe('a variable that begins with ORDER_SYNC_ and sets nothing', () => {
     ['ORDER_SYNC_LOG_LEVEL', 'ORDER_SYNC__LOG__LEVEL'],
     ['ORDER_SYNC_LOG__LEVLE', 'ORDER_SYNC__LOG__LEVEL'],
     ['ORDER_SYNC_DATA_DIR', 'ORDER_SYNC__DATA_DIR'],
-    ['ORDER_SYNC_WHOLESALE_KEYS_1_VALUE_FILE', 'ORDER_SYNC__WHOLESALE__KEYS__1__VALUE_FILE'],
+    ['ORDER_SYNC_WHOLESALE_KEYS_1_VALUE', 'ORDER_SYNC__WHOLESALE__KEYS__1__VALUE'],
     ['ORDER_SYNC_CONFG', 'ORDER_SYNC_CONFIG'],
   ])('is a mistake where it looks like a key: %s', (name, meant) => {
     expect(mistakesOf(minimal, { environment: { [name]: 'debug' } })).toContain(

@@ -136,7 +136,7 @@ describe('deploy/kubernetes/', () => {
       const mounted: string[] = volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
       for (const path of pathsOf(config)) expect(mounted).toContain(`/${path.split('/')[1] ?? ''}`);
       for (const value of Object.values<string>(variables))
-        expect(mounted.some((at) => value.startsWith(`${at}/`))).toBe(true);
+        expect(mounted.some((at) => value.replace('file:', '').startsWith(`${at}/`))).toBe(true);
     }
   });
 
@@ -220,8 +220,8 @@ describe('deploy/caddy/ and deploy/litestream/', () => {
 
   it('lead to the addresses of the worker, and close its own routes', () => {
     const { admin, intake } = configOf(
-      'instance: a\nwholesale: { base_url: "https://a.example", keys: [{ name: a, value_file: /run/secrets/a }] }\n' +
-        'intake: { webhook: { listen: 127.0.0.1:8080, tokens: [{ name: a, value_file: /run/secrets/b }] } }\n',
+      'instance: a\nwholesale: { base_url: "https://a.example", keys: [{ name: a, value: file:/run/secrets/a }] }\n' +
+        'intake: { webhook: { listen: 127.0.0.1:8080, tokens: [{ name: a, value: file:/run/secrets/b }] } }\n',
     );
     for (const address of [admin.listen, intake.webhook?.listen]) {
       expect(caddyfile).toContain(`reverse_proxy ${address?.host}:${address?.port}`);

@@ -176,7 +176,7 @@ async function inProduction(command: string): Promise<void> {
     const example = readFileSync(join(place, 'config/order-sync.example.yaml'), 'utf8');
     writeFileSync(join(place, 'config/order-sync.yaml'), example.replace('wholesale.example.com', '127.0.0.1:9'));
     writeFileSync(join(place, 'data/key'), 'sk-test');
-    const key = { ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE: 'data/key' };
+    const key = { ORDER_SYNC__WHOLESALE__KEYS__0__VALUE: 'file:data/key' };
     expectSuccess(command, await runHere(command, place, { ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0', ...key }));
   } finally {
     rmSync(place, { recursive: true, force: true });

@@ -28,14 +28,10 @@ function defaultOf({ node, required }: ConfigKey): string {
   return `default \`${typeof node.default === 'string' ? node.default : JSON.stringify(node.default)}\``;
 }
 
-/** A secret and the key of its file are one line. */
-function secretOf({ path, node }: ConfigKey): string {
+function secretOf({ node }: ConfigKey): string {
   if (node.secret === undefined) return '';
-  const name = path.slice(path.lastIndexOf('.') + 1);
-  return `${node.secret === 'required' ? 'required ' : ''}secret, or \`${name}_file\``;
+  return node.secret === 'required' ? 'required secret' : 'secret';
 }
-const isFileOfSecret = (path: string): boolean =>
-  all.some((key) => key.node.secret !== undefined && `${key.path}_file` === path);
 
 const segments = (part: string): (string | number)[] => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]);
 const livesOn = (path: string): string => (isLive(path.split('.').flatMap(segments)) ? ' ↻' : '');
@@ -54,8 +50,7 @@ const shopify = 'intake.webhook.shopify[].';
 function renderKeys(): string {
   // A section that is always there has nothing to say beside its keys.
   const shown = all.filter(
-    ({ path, node, required }) =>
-      !isFileOfSecret(path) && (node.properties === undefined || (!required && node.default === undefined)),
+    ({ node, required }) => node.properties === undefined || (!required && node.default === undefined),
   );
   const lines = new Map(shown.map((key) => [key.path, lineOf(key)]));
   const isCommon = (path: string): boolean =>

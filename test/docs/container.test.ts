@@ -119,7 +119,7 @@ describe('the compose example for production', () => {
       environment: {
         ORDER_SYNC__DATA_DIR: dataDir,
         ...worker.environment,
-        ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE: 'key',
+        ORDER_SYNC__WHOLESALE__KEYS__0__VALUE: 'file:key',
       },
     });
     const [{ inbox, work, archive, rejected } = expect.unreachable()] = config.intake.folders;
@@ -137,10 +137,8 @@ describe('the compose example for production', () => {
   });
 
   it('passes secrets as files, with the reference secret outside the data volume', () => {
-    for (const [name, value] of Object.entries<string>(worker.environment)) {
-      expect(name).toMatch(/_FILE$/);
-      expect(worker.secrets).toContain(value.replace('/run/secrets/', ''));
-    }
+    for (const value of Object.values<string>(worker.environment))
+      expect(worker.secrets).toContain(/^(?:file:)?\/run\/secrets\/(\w+)$/.exec(value)?.[1]);
     expect(Object.keys(compose.secrets)).toEqual(worker.secrets);
   });
 });

@@ -230,7 +230,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     const token = 'the-token-of-anna-0001';
     writeFileSync(file, key('first').value, { mode: 0o600 });
     place.configure((config) => {
-      config.wholesale.keys = [{ name: 'main', value_file: file }];
+      config.wholesale.keys = [{ name: 'main', value: `file:${file}` }];
       config.admin.tokens = [{ name: 'anna', role: 'operator', value: token }];
     });
     const worker = place.start();
@@ -259,7 +259,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     };
     await does('a file without a key', async () => {
       await reload('');
-      await page.getByText('wholesale.keys.0.value_file must name a file that is not empty').waitFor();
+      await page.getByText('wholesale.keys.0.value must name a file that is not empty').waitFor();
     });
     await does('replace a key', async () => {
       await reload(key('next').value);

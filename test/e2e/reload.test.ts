@@ -267,7 +267,9 @@ describe('SIGHUP', () => {
   it('reads a mounted secret whose folder is swapped as a whole, as Kubernetes does', async () => {
     installation = await Installation.open({ sandbox: { accounts: [account] } });
     installation.configure((config) => {
-      config.wholesale.keys = [{ name: 'main', value_file: join(installation?.folder ?? '', 'mount/wholesale_key') }];
+      config.wholesale.keys = [
+        { name: 'main', value: `file:${join(installation?.folder ?? '', 'mount/wholesale_key')}` },
+      ];
     });
     const mount = join(installation.folder, 'mount');
     const version = (name: string, key: string): void => {

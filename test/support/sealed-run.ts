@@ -61,7 +61,7 @@ export class SealedRun {
 
   sealWith(...ids: string[]): void {
     this.place.configure((config) => {
-      config.seal = { keys: ids.map((id) => ({ id, value_file: join(this.place.folder, 'secrets', id) })) };
+      config.seal = { keys: ids.map((id) => ({ id, value: `file:${join(this.place.folder, 'secrets', id)}` })) };
     });
   }
 

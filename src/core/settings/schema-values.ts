@@ -122,8 +122,8 @@ export const listenAddress = z
   });
 
 /**
- * A secret: never printed. The schema declares `<name>_file` next to it, and `required` means that one of the two must
- * be set. `config` finds all secrets by this mark.
+ * A secret, or `file:` and the path of the file that holds it: never printed. `config` finds all secrets by this mark, and
+ * puts the content of the file in the place of its path.
  */
 export const secretText = (need: 'required' | 'optional') =>
   z
@@ -132,24 +132,20 @@ export const secretText = (need: 'required' | 'optional') =>
     .max(4096)
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
     .optional()
-    .transform((secret) => secret ?? '')
+    .transform((secret = '') => (secret.startsWith(filePrefix) ? '' : secret))
     .meta({ secret: need });
 
-/** The key next to a secret that names the file which holds it. */
-export const secretFile = (what: string) => z.string().min(1).optional().describe(`A file that holds ${what}.`);
+export const filePrefix = 'file:';
 
-/** The keys `value` and `value_file` of an entry that has one secret. */
-export const secretValue = (what: string, description: string) => ({
-  value: secretText('required').describe(description),
-  value_file: secretFile(what),
-});
+/** The key of an entry that has one secret. */
+export const secretValue = (description: string) => ({ value: secretText('required').describe(description) });
 
-export const tokenValue = secretValue('the token', 'The token, at least 16 characters.');
+export const tokenValue = secretValue('The token, at least 16 characters.');
 
 /** Secrets of which each is accepted, or signs, so that one can be replaced without a gap. */
 export const secretsOf = (least: number, most: number, description: string) =>
   z
-    .array(z.strictObject(secretValue('the secret', description)))
+    .array(z.strictObject(secretValue(description)))
     .min(least)
     .max(most)
     .transform((entries) => entries.map(({ value }) => value));

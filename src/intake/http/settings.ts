@@ -9,7 +9,6 @@ import {
   live,
   orNull,
   rotated,
-  secretFile,
   secretText,
   section,
   someSources,
@@ -70,7 +69,6 @@ const standardWebhooks = listOf(
   {
     name: keyName.describe('The name of this secret in logs.'),
     secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
-    secret_file: secretFile('the secret'),
     source: orNull(sourceSchema).describe(
       'The only source whose orders it may post. Unset: any, and orders that name none belong to `webhook`.',
     ),

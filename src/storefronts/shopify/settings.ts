@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keysOf, orNull, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { keysOf, orNull, secretText } from '../../core/settings/schema-values.ts';
 import { type PacedShop, restKeys, shopKeys, shopList } from '../shop/shop-settings.ts';
 
 /** A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day. */
@@ -10,14 +10,12 @@ type ShopifyAccess =
 const rest = keysOf({
   ...restKeys,
   access_token: secretText('optional').describe('A lasting Admin API token with `read_orders`.'),
-  access_token_file: secretFile('the token'),
   client_id: z
     .string()
     .regex(/^[\x21-\x7e]{1,128}$/, 'must be printable ASCII without spaces')
     .optional()
     .describe('Instead of a token: the client id of an app of the Dev Dashboard. The worker asks for tokens with it.'),
   client_secret: secretText('optional').describe('The secret of that app.'),
-  client_secret_file: secretFile('the client secret'),
 }).transform(({ accessToken: token, clientId = '', clientSecret, ...keys }) => {
   const access: ShopifyAccess =
     token === '' ? { kind: 'credentials', clientId, clientSecret } : { kind: 'token', token };

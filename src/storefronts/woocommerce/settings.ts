@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { certificatesFile, keysOf, orNull, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { certificatesFile, keysOf, orNull, secretText } from '../../core/settings/schema-values.ts';
 import { type PacedShop, restKeys, shopKeys, shopList } from '../shop/shop-settings.ts';
 
 const rest = keysOf({
   ...restKeys,
   consumer_key: secretText('required').describe('The `ck_` of a key with the right to read.'),
-  consumer_key_file: secretFile('the consumer key'),
   consumer_secret: secretText('required').describe('The `cs_` of that key.'),
-  consumer_secret_file: secretFile('the consumer secret'),
   ca_file: certificatesFile(
     'Certificate authorities (PEM) that are trusted for this shop instead of those of the system.',
   ),

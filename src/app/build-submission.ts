@@ -9,6 +9,7 @@ import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
+import { stopGraceMs } from '../submit/settings.ts';
 import type { CurrentConfig, PartDeps, Submission, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
@@ -52,9 +53,8 @@ export function buildDispatcher(
   onSettled: () => void,
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;
-  const { graceMs } = config.shutdown;
   const minFreeBytes = (): number => current.config.disk.sendingMinFreeBytes;
-  const options = { ...start, concurrency, maxUnknownOutcomes, graceMs, minFreeBytes };
+  const options = { ...start, concurrency, maxUnknownOutcomes, graceMs: stopGraceMs, minFreeBytes };
   const onAttemptEnded = metrics.events.attemptEnded.bind(metrics.events);
   return new Dispatcher({ ...submission, onSettled, onAttemptEnded }, options);
 }

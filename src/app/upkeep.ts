@@ -10,7 +10,7 @@ import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/sqlite
 import { runUpkeep } from './run-upkeep.ts';
 
 interface UpkeepDeps {
-  readonly config: Pick<Config, 'databasePath' | 'backup' | 'upkeep' | 'disk'>;
+  readonly config: Pick<Config, 'databasePath' | 'backup' | 'disk'>;
   readonly store: Pick<Store, 'upkeep' | 'fileSizes'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,7 +36,7 @@ export class Upkeep {
   /** When a task is to be performed, by the monotonic clock. */
   readonly #dueAtMono = new Map<UpkeepTask, number>();
   readonly #results = new Map<UpkeepTask, UpkeepResult>();
-  #schedules: readonly Schedule[] = [];
+  #schedule: Schedule | null = null;
   /** Why the last answer of `health` was not `pass`; null: it was. */
   #trouble: Trouble | null = null;
 
@@ -66,20 +66,19 @@ export class Upkeep {
     }
     const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
-    if (config.upkeep.backupSchedule !== null && wasMissed)
-      this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
-    this.#schedules = this.#startSchedules();
+    if (config.backup.schedule !== null && wasMissed) this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
+    if (config.backup.schedule !== null) this.#schedule = onSchedule(config.backup.schedule, () => this.#notify());
     this.#loop.start();
   }
 
   /** Ends what is under way: the next backup removes what is left of it. May be called again. */
   async stop(): Promise<void> {
-    for (const schedule of this.#schedules) schedule.stop();
+    this.#schedule?.stop();
     await this.#loop.stop();
   }
 
-  #notify(task: UpkeepTask): void {
-    this.#dueAtMono.set(task, this.#deps.clock.monoMs());
+  #notify(): void {
+    for (const task of upkeepTasks) this.#dueAtMono.set(task, this.#deps.clock.monoMs());
     this.#loop.notify();
   }
 
@@ -91,15 +90,6 @@ export class Upkeep {
       return 0;
     }
     return Math.min(longestWaitMs, ...[...this.#dueAtMono.values()].map((atMono) => atMono - nowMono));
-  }
-
-  #startSchedules(): readonly Schedule[] {
-    const { backupSchedule, checkSchedule } = this.#deps.config.upkeep;
-    const times = { backup: backupSchedule, check: checkSchedule };
-    return upkeepTasks.flatMap((task) => {
-      const schedule = times[task];
-      return schedule === null ? [] : [onSchedule(schedule, () => this.#notify(task))];
-    });
   }
 
   async #perform(task: UpkeepTask): Promise<void> {

@@ -1,5 +1,5 @@
 import { isHttpUrl } from '../core/settings/schema-values.ts';
-import { checkGroup, type ConfigPath, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
+import { checkGroup, isUnencrypted, problemOfWhsec, type SectionCheck } from './section-check.ts';
 
 /** Deliveries are recorded under the name of an endpoint, so two must not share one. */
 export function checkResults(check: SectionCheck): void {
@@ -7,7 +7,8 @@ export function checkResults(check: SectionCheck): void {
   const endpoints = check.entries('results', 'callbacks');
   check.distinct(endpoints, 'name', 'the names of the other callbacks');
   for (const at of endpoints) {
-    if (!mayBeHttp(check, at)) check.encrypted([...at, 'url'], 'keys and codes would cross the network');
+    if (!check.isSandbox && check.at(...at, 'allow_http') !== true)
+      check.encrypted([...at, 'url'], 'keys and codes would cross the network');
     check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfWhsec, listedTwice);
   }
 }
@@ -16,18 +17,12 @@ export function checkResults(check: SectionCheck): void {
 export function checkAlerts(check: SectionCheck): void {
   const endpoints = check.entries('alerts');
   check.distinct(endpoints, 'name', 'the names of the other alerts');
-  const problemOfUrl = (url: string, at: ConfigPath): string | null => {
+  const problemOfUrl = (url: string): string | null => {
     if (!isHttpUrl(url)) return 'must be an http or https address without user, query or fragment';
-    if (mayBeHttp(check, at) || !isUnencrypted(url)) return null;
-    return 'must be https, because anybody on the way could read where alerts are posted; or set allow_http';
+    if (check.isSandbox || !isUnencrypted(url)) return null;
+    return 'must be https, because anybody on the way could read where alerts are posted';
   };
-  for (const at of endpoints) {
-    check.secretsOf([at], 'url', (url) => problemOfUrl(url, at), null);
-    check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfWhsec, null);
-  }
+  check.secretsOf(endpoints, 'url', problemOfUrl, null);
 }
 
 const listedTwice = () => 'is listed twice: remove one of them';
-
-const mayBeHttp = (check: SectionCheck, endpoint: ConfigPath): boolean =>
-  check.isSandbox || check.at(...endpoint, 'allow_http') === true;

@@ -9,7 +9,7 @@ import { shopLists } from '../storefronts/settings.ts';
 import { submitSection } from '../submit/settings.ts';
 import { wholesaleSection } from '../wholesale/settings.ts';
 import type { SectionCheck } from './section-check.ts';
-import { backup, retention, seal, upkeep } from './upkeep-section.ts';
+import { backup, retention, seal } from './upkeep-section.ts';
 
 const disk = section('The disk of the outbox.', {
   min_free_bytes: count(0, 1_099_511_627_776)
@@ -65,7 +65,6 @@ export const configSchema = keysOf({
   seal,
   retention,
   alerts: alertsSection,
-  upkeep,
   backup,
   admin: adminSection,
   log: section('The log.', {
@@ -74,11 +73,6 @@ export const configSchema = keysOf({
       .default('info')
       .describe('The least severe level that is logged.')
       .meta(live),
-  }),
-  shutdown: section('How the worker stops.', {
-    grace_ms: durationMs(0, 600_000)
-      .default(6500)
-      .describe('How long calls under way may take to finish after SIGTERM.'),
   }),
   trial,
   sandbox: z

@@ -21,31 +21,20 @@ export const retention = section('For how long something is kept. See docs/seali
   ),
 });
 
-const schedule = (usual: string, description: string) =>
-  z
+export const backup = section('Backups of the database.', {
+  folder: usualPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
+  keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
+  schedule: z
     .string()
     .refine(
       (text) => text === 'off' || isCronExpression(text),
       'must be off, or a cron expression of five or six fields, for example "23 2 * * *"',
     )
     .transform((text) => (text === 'off' ? null : text))
-    .prefault(usual)
-    .describe(description);
-
-export const upkeep = section('What the worker does by itself to keep its database safe. See docs/operating.md.', {
-  backup_schedule: schedule(
-    '23 2 * * *',
-    'When the running worker makes a backup as `db backup` does, as a cron expression in UTC; `off`: never.',
-  ),
-  check_schedule: schedule(
-    '41 3 * * *',
-    'When the running worker checks that the database is not damaged, in the same form; `off`: never.',
-  ),
-});
-
-export const backup = section('Backups of the database.', {
-  folder: usualPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
-  keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
+    .prefault('23 2 * * *')
+    .describe(
+      'When the running worker makes a backup as `db backup` does, and checks that the database is not damaged, as a cron expression in UTC; `off`: never.',
+    ),
 });
 
 /** A key that is too short would seal nothing, and two with one id could not be told apart. */

@@ -9,17 +9,12 @@ import {
   live,
   orNull,
   secretText,
+  secretsOf,
   section,
-  signingSecrets,
   someSources,
   usualPath,
 } from '../core/settings/schema-values.ts';
 import { findGroup } from '../ops/system-groups.ts';
-
-const allowHttp = z
-  .boolean()
-  .default(false)
-  .describe('Allows http to another machine. Only for a network that nobody else can read.');
 
 const callbacks = listOf(
   20,
@@ -29,14 +24,17 @@ const callbacks = listOf(
     url: httpUrl.describe(
       'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
     ),
-    secrets: signingSecrets(1).describe(
+    secrets: secretsOf(1, 5, 'A secret: `whsec_` and base64 of 24 to 64 bytes.').describe(
       'The secrets that sign each post. During a rotation, list the old and the new one.',
     ),
     sources: orNull(someSources).describe('Only results of these sources are posted. Unset: those of every source.'),
     events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(
       'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
     ),
-    allow_http: allowHttp,
+    allow_http: z
+      .boolean()
+      .default(false)
+      .describe('Allows http to another machine. Only for a network that nobody else can read.'),
   },
 ).meta(live);
 
@@ -65,31 +63,18 @@ export const callbackTimeouts = (scale: number) => ({
 export type CallbackSettings = Omit<z.output<typeof callbacks>[number], 'allowHttp'> &
   ReturnType<typeof callbackTimeouts>;
 
-export const alertTopics = ['attention', 'paused', 'deliveries', 'disk', 'health'] as const;
-export type AlertTopic = (typeof alertTopics)[number];
-
 export const alertsSection = listOf(
   10,
   'Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.',
   {
     name: keyName.describe('The name of this endpoint in logs and health, as `alert:<name>`.'),
     url: secretText('required').describe(
-      'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine, for a sandbox and with `allow_http`.',
+      'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine and for a sandbox.',
     ),
     format: z
       .enum(['json', 'slack'])
       .default('json')
       .describe('`json`: an event, see docs/alerts.md. `slack`: `{ text }`.'),
-    secrets: signingSecrets(0)
-      .prefault([])
-      .describe('The secrets that sign each post with the Standard Webhooks scheme. Empty: posts are not signed.'),
-    on: z
-      .array(z.enum(alertTopics))
-      .min(1)
-      .max(alertTopics.length)
-      .default([...alertTopics])
-      .describe('The topics to post, see docs/alerts.md.'),
-    allow_http: allowHttp,
   },
 );
 

@@ -41,18 +41,19 @@ export const wholesaleSection = keysOf({
       .default(20)
       .describe('Calls in a minute that buy, top up or cancel, for each key. At most `requests`.'),
   }).meta(live),
-  timeouts: section('Deadlines of one call.', {
-    connect_ms: durationMs(1, 600_000).default(5000).describe('Until the connection is open.'),
-    response_ms: durationMs(1, 600_000).default(30_000).describe('From the request until the answer begins.'),
-    total_ms: durationMs(1, 600_000)
-      .default(45_000)
-      .describe('From the start of the call until the whole answer has arrived.'),
-  }),
+  timeout_ms: durationMs(100, 600_000)
+    .default(45_000)
+    .describe(
+      'How long a call may take until its whole answer has arrived. The answer must begin within two thirds of it, the connection be open within a third, at most 5 s.',
+    ),
   wire: z
     .unknown()
     .optional()
     .describe('Paths and field names that the specification does not show. See `order-sync wire`.')
     .meta(live),
 })
-  .transform(({ caFile: ca, ...keys }) => ({ ...keys, ca }))
+  .transform(({ caFile: ca, timeoutMs: totalMs, ...keys }) => {
+    const [connectMs, responseMs] = [Math.min(5000, Math.ceil(totalMs / 3)), Math.ceil((totalMs * 2) / 3)];
+    return { ...keys, ca, timeouts: { connectMs, responseMs, totalMs } };
+  })
   .describe('The API of the supplier.');

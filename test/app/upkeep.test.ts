@@ -10,16 +10,15 @@ import { line, Outbox } from '../support/outbox.ts';
 const eachSecond = '* * * * * *';
 
 /** The upkeep of an outbox on a real file, and the lines of its log. */
-async function upkeepOf(changes: { backup?: string | null; check?: string | null; minFreeBytes?: number }) {
+async function upkeepOf(changes: { minFreeBytes?: number } = {}) {
   const outbox = await Outbox.open();
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (text: string) => void log.push(JSON.parse(text)) });
   const folder = join(dirname(outbox.path), 'backups');
-  const { backup = null, check = null, minFreeBytes = 0 } = changes;
+  const { minFreeBytes = 0 } = changes;
   const config = {
     databasePath: outbox.path,
-    backup: { folder, keep: 1 },
-    upkeep: { backupSchedule: backup, checkSchedule: check },
+    backup: { folder, keep: 1, schedule: eachSecond },
     disk: { minFreeBytes, sendingMinFreeBytes: 0 },
   };
   const make = () => new Upkeep({ config, store: outbox.store, clock: new SystemClock(), logger });
@@ -28,7 +27,7 @@ async function upkeepOf(changes: { backup?: string | null; check?: string | null
 }
 
 it('backs up while the worker writes, keeps the newest, and remembers the result', async () => {
-  const { outbox, folder, log, make } = await upkeepOf({ backup: eachSecond });
+  const { outbox, folder, log, make } = await upkeepOf();
   await outbox.accept([line()]);
   const upkeep = make();
   await upkeep.start();
@@ -45,7 +44,7 @@ it('backs up while the worker writes, keeps the newest, and remembers the result
 });
 
 it('makes no backup that would fill the disk, and says so in health until one is made, also after a restart', async () => {
-  const { folder, log, make } = await upkeepOf({ backup: eachSecond, minFreeBytes: Number.MAX_SAFE_INTEGER });
+  const { folder, log, make } = await upkeepOf({ minFreeBytes: Number.MAX_SAFE_INTEGER });
   const upkeep = make();
   await upkeep.start();
   await expect.poll(() => log.some(({ msg }) => String(msg).startsWith('the upkeep failed'))).toBe(true);
@@ -59,7 +58,7 @@ it('makes no backup that would fill the disk, and says so in health until one is
 });
 
 it('finds damage, and health fails', async () => {
-  const { outbox, log, make } = await upkeepOf({ check: eachSecond });
+  const { outbox, log, make } = await upkeepOf();
   await outbox.accept([line()]);
   await outbox.reopen();
   const side = new SqliteDatabase(outbox.path);
@@ -75,7 +74,7 @@ it('finds damage, and health fails', async () => {
 });
 
 it('ends what is under way at a stop, and the next backup removes what is left of it', async () => {
-  const { outbox, folder, log, make } = await upkeepOf({ backup: eachSecond });
+  const { outbox, folder, log, make } = await upkeepOf();
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, '.order-sync-20260101T000000000Z.db.tmp'), 'cut off');
   const first = make();

@@ -43,7 +43,6 @@ describe('loading a configuration', () => {
       },
       results: { folder: join(cwd, 'data/results') },
       admin: { listen: { host: '127.0.0.1', port: 9090 } },
-      shutdown: { graceMs: 6500 },
     });
     expect(warnings).toEqual([]);
   });

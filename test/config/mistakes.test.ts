@@ -18,11 +18,11 @@ wholesale:
     - name: main
       value: file:key
   limits: { orders: 99 }
-  timeouts: { total_ms: 10 }
+  timeout_ms: 10
 submit: { concurrency: 1.5 }
 log: { level: loud }
 `;
-    const environment = { ORDER_SYNC__SHUTDOWN__GRACE_MS: '-1', ORDER_SYNC__SUBMITT__X: '1' };
+    const environment = { ORDER_SYNC__DISK__MIN_FREE_BYTES: '-1', ORDER_SYNC__SUBMITT__X: '1' };
     expect(mistakesOf(text, { environment, flags: { 'admin.listen': 'here' } })).toEqual([
       'c.yaml has 15 mistakes:',
       '--set admin.listen must be host:port, for example "127.0.0.1:9090", got "here" (string)',
@@ -35,10 +35,10 @@ log: { level: loud }
       'c.yaml:11:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
       'c.yaml:12:14 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
       'c.yaml:13:21 wholesale.limits.orders must be at most `requests` (60), because each order counts as a request, got 99',
-      'c.yaml:14:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
+      'c.yaml:14:15 wholesale.timeout_ms must be at least 100, got 10 (number)',
       'c.yaml:15:24 submit.concurrency must be a whole number, got 1.5 (number)',
       'c.yaml:16:15 log.level must be one of trace, debug, info, warn, error, fatal, silent, got "loud" (string)',
-      'ORDER_SYNC__SHUTDOWN__GRACE_MS shutdown.grace_ms must be at least 0, got -1 (number)',
+      'ORDER_SYNC__DISK__MIN_FREE_BYTES disk.min_free_bytes must be at least 0, got -1 (number)',
       'ORDER_SYNC__SUBMITT__X submitt is no key of this version; did you mean "submit"?',
     ]);
   });

@@ -32,7 +32,7 @@ intake:
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results:
   callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], events: [order.settled], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
-alerts: [{ name: ops, url: https://hooks.example.com/T1, secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
+alerts: [{ name: ops, url: https://hooks.example.com/T1 }]
 admin: { tokens: [{ name: anna, role: operator, value: a-token-of-anna-0001 }] }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
 `;
@@ -44,7 +44,6 @@ const others: Record<string, string> = {
   ca_file: 'ca.pem',
   url: 'https://other.example.com/results',
   'results.callbacks[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
-  'alerts[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   on: '[disk]',
   events: '[order.updated]',
   secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
@@ -59,8 +58,6 @@ const others: Record<string, string> = {
   'intake.folders[].format': 'etsy_orders',
   only: '{ Status: [paid] }',
   schedule: '0 * * * *',
-  backup_schedule: 'off',
-  check_schedule: 'off',
   scopes: '[read]',
   sources: '[other]',
   hosts: '[other.example.com]',

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { controlPath } from '../../src/admin/control-protocol.ts';
+import { stopGraceMs } from '../../src/submit/settings.ts';
 import { buildProgram } from '../../src/cli/commands/program.ts';
 import { processContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -199,7 +200,7 @@ describe('deploy/systemd/', () => {
     const [, path = '', command = ''] = /^ExecStart=.*node_modules\/order-sync\/(\S+) (\S+)$/m.exec(text) ?? [];
     expect(existsSync(join(projectRoot, path))).toBe(true);
     expect(problemOf([command])).toBeNull();
-    expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1]) * 1000).toBeGreaterThan(config().shutdown.graceMs + 2000);
+    expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1]) * 1000).toBeGreaterThan(stopGraceMs + 2000);
   });
 
   it.skipIf(!hasTool)('has nothing that systemd-analyze finds, and little exposure', () => {

@@ -18,7 +18,7 @@ const opened = (api: Parameters<typeof WorkerWithFakeApi.open>[0]): Promise<Work
     { ...api, limits: { windowMs, requests: 60, orders } },
     {
       limits: { window_ms: windowMs, requests: 60, orders, transit_ms: 20 },
-      timeouts: { connect_ms: 500, response_ms: inProportion(30_000), total_ms: inProportion(45_000) },
+      timeoutMs: inProportion(45_000),
       timeScale: (timeScale * windowMs) / 1000,
       submit: { settlement_delay_ms: inProportion(120_000) },
     },

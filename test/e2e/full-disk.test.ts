@@ -38,7 +38,6 @@ async function onSmallDisk() {
     config.intake.webhook.listen = `127.0.0.1:${webhook}`;
     config.results = { folder: join(installation.folder, 'results') };
     config.admin.listen = `127.0.0.1:${admin}`;
-    config.shutdown = { grace_ms: 1000 };
   });
   const post = async (id: number): Promise<{ status: number; retryAfter: string | null; detail: string }> => {
     const body = { ...JSON.parse(order(id)), metadata: { note: 'x'.repeat(16_000) } };

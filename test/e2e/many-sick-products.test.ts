@@ -44,7 +44,7 @@ describe.each([...often, ...(isFull ? seldom : [])])('$name', ({ count, behaviou
       },
       {
         limits: { window_ms: windowMs, requests: 60, orders, transit_ms: 20 },
-        timeouts: { connect_ms: 500, response_ms: inProportion(30_000), total_ms: inProportion(45_000) },
+        timeoutMs: inProportion(45_000),
         timeScale: windowMs / 60_000,
         submit: { settlement_delay_ms: inProportion(120_000) },
       },

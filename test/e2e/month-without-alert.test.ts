@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/core/answers/outcome.ts';
 import { AlertLoop } from '../../src/results/alerts/alert-loop.ts';
-import { alertTopics } from '../../src/results/settings.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import type { MachineClock } from '../support/machine-clock.ts';
@@ -68,7 +67,7 @@ async function startWorker() {
     if (state.isSinkDown) throw new Error('the receiver answered 503');
   };
   const deliveries = new WriteBack({ ...deps, maxIdleDelayMs: 5000 }, [{ name: 'folder', deliver }]);
-  const settings = { name: 'ops', url: receiver.url, format: 'json', secrets: [], on: alertTopics } as const;
+  const settings = { name: 'ops', url: receiver.url, format: 'json' } as const;
   // The post is real: it may take any virtual time.
   const pace = { intervalMs: 15 * minuteMs, connectMs: 1e9, totalMs: 1e9 };
   const facts = { version: '1', instance: 'i', pagesUrl: () => null, troubles: async () => [] };

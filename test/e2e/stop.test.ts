@@ -138,7 +138,6 @@ describe('a worker that gets a stop signal', () => {
       timeScale: 1,
     });
     // One after the other they would take longer than 9 s.
-    installation.configure((config) => (config.shutdown = { grace_ms: 5500 }));
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     const { webhook } = await worker.started();

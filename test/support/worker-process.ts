@@ -39,7 +39,8 @@ export interface InstallationOptions {
   readonly keys?: readonly Record<string, string>[];
   /** Parts of the mapping of names and paths. */
   readonly wire?: Record<string, unknown>;
-  readonly timeouts?: { connect_ms: number; response_ms: number; total_ms: number };
+  /** Of a call. */
+  readonly timeoutMs?: number;
 }
 
 /** An order of one gift card, as one line of JSON. */
@@ -96,7 +97,7 @@ export class Installation {
         keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
         limits: { requests, orders },
         ...(options.wire === undefined ? {} : { wire: options.wire }),
-        ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
+        ...(options.timeoutMs === undefined ? {} : { timeout_ms: options.timeoutMs }),
       },
       submit: { settlement_delay_ms: 300, ...options.submit },
       trial: { time_scale: options.timeScale ?? 0.002, ...window },

@@ -150,10 +150,6 @@ export const secretsOf = (least: number, most: number, description: string) =>
     .max(most)
     .transform((entries) => entries.map(({ value }) => value));
 
-/** The secrets of the Standard Webhooks scheme that sign what the worker posts. */
-export const signingSecrets = (least: number) =>
-  secretsOf(least, 5, 'A secret: `whsec_` and base64 of 24 to 64 bytes.');
-
 /** Tokens with all their secrets: those of one name are the old and the new one of a rotation. */
 export function rotated<Token extends { readonly name: string; readonly value: string }>(tokens: readonly Token[]) {
   const secretsOfName = (name: string) => tokens.filter((token) => token.name === name).map(({ value }) => value);

@@ -21,6 +21,7 @@ export type TokenScope = (typeof tokenScopes)[number];
 
 /** Limits on everything that a caller can make grow or wait. */
 export const defaultWebhookLimits = {
+  /** Of one request. */
   bodyBytes: 1_048_576,
   /** Order lines in one request, over all its orders. */
   batchLines: 1000,
@@ -76,9 +77,6 @@ const standardWebhooks = listOf(
 ).meta(live);
 
 const limits = section('Limits on requests.', {
-  body_bytes: count(1, 16_777_216)
-    .default(defaultWebhookLimits.bodyBytes)
-    .describe('Bytes of one request body. A request has at most 1,000 order lines.'),
   requests_per_minute: count(1, 1_000_000)
     .default(defaultWebhookLimits.requestsPerMinute)
     .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
 import type { AttentionGroup } from '../../store/read/attention.ts';
-import type { AlertSettings, AlertTopic } from '../settings.ts';
+import type { AlertSettings } from '../settings.ts';
 
 /** A check of `/healthz` that does not pass: why, and what a person does first. */
 export interface Trouble {
@@ -13,7 +13,7 @@ export interface Trouble {
 
 /** Something that is wrong now, with the rows that show it. */
 interface OpenCondition extends AlertCondition {
-  readonly topic: AlertTopic;
+  readonly topic: 'attention' | 'paused' | 'deliveries' | 'disk' | 'health';
   readonly severity: 'critical' | 'warning';
   readonly message: string;
   /** The time of its oldest row, in ms; null where there are no rows. */
@@ -79,7 +79,7 @@ function conditionOf({ kind, id }: Pick<AlertRow, 'kind' | 'id'>): string {
   return kind === 'pause' && id.startsWith('sink:') ? 'sink' : kind;
 }
 
-function topicOf(condition: string): AlertTopic {
+function topicOf(condition: string): OpenCondition['topic'] {
   if (condition === 'check:disk') return 'disk';
   if (condition.startsWith('check:')) return 'health';
   if (condition === 'pause') return 'paused';

@@ -18,7 +18,7 @@ export const shortTimes: InstallationOptions = {
     orders: shortWindow.orders,
     transit_ms: 20,
   },
-  timeouts: { connect_ms: 4000, response_ms: 6000, total_ms: 8000 },
+  timeoutMs: 9000,
   timeScale,
   submit: { settlement_delay_ms: 500 },
 };

@@ -395,8 +395,7 @@ const machine: SpoiltWorld = {
   ],
   start: async () => {
     const spoilt = await startSpoilt({}, (config) => {
-      config.backup = { folder: join(config.data_dir, 'copies') };
-      config.upkeep = { backup_schedule: '* * * * *' };
+      config.backup = { folder: join(config.data_dir, 'copies'), schedule: '* * * * *' };
       config.reference = { progress_folder: join(config.data_dir, 'progress') };
       mkdirSync(config.reference.progress_folder);
     });

@@ -1,13 +1,11 @@
 import { pino } from 'pino';
-import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { AlertLoop } from '../../../src/results/alerts/alert-loop.ts';
-import { alertTopics, type AlertSettings } from '../../../src/results/settings.ts';
+import type { AlertSettings } from '../../../src/results/settings.ts';
 import { close, emptyBalance, line, Outbox } from '../../support/outbox.ts';
 import { answers, Receiver, takes } from '../../support/receiver.ts';
 
-const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
 const clock = new SystemClock();
 
 let outbox: Outbox;
@@ -37,8 +35,6 @@ function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
     name: 'ops',
     url: receiver.url,
     format: 'json',
-    secrets: [secret],
-    on: alertTopics,
     intervalMs: 0,
     connectMs: 60_000,
     totalMs: 60_000,
@@ -73,18 +69,13 @@ const shortOf = (body: string | undefined): unknown => {
 };
 
 describe('alerts', () => {
-  it('are posted once, signed, with examples and without what others wrote, and again when it is over', async () => {
+  it('are posted once, with examples and without what others wrote, and again when it is over', async () => {
     const receiver = await receiving(takes);
     await refuseLine('17');
     failing = ['disk'];
     start(receiver);
     await receiver.arrived(1);
     const [first] = receiver.posts;
-    new Webhook(secret).verify(first?.body ?? '', {
-      'webhook-id': String(first?.headers['webhook-id']),
-      'webhook-timestamp': String(first?.headers['webhook-timestamp']),
-      'webhook-signature': String(first?.headers['webhook-signature']),
-    });
     expect(shortOf(first?.body)).toEqual({
       firing: [
         ['refused_line', 1],
@@ -150,14 +141,14 @@ describe('alerts', () => {
     ]);
   });
 
-  it('wait for the end of the interval, also after a restart, and are about the chosen topics only', async () => {
+  it('wait for the end of the interval, also after a restart', async () => {
     const receiver = await receiving(takes);
     await refuseLine('17');
-    failing = ['disk', 'database'];
-    const limited = { on: ['disk'], intervalMs: 3_600_000 } as const;
+    failing = ['disk'];
+    const limited = { intervalMs: 3_600_000 };
     start(receiver, limited);
     await receiver.arrived(1);
-    expect(shortOf(receiver.posts[0]?.body)).toEqual({ firing: [['check:disk', 1]], resolved: [] });
+    expect(shortOf(receiver.posts[0]?.body)).toMatchObject({ firing: expect.arrayContaining([['check:disk', 1]]) });
     await loop?.stop();
     failing = [];
     start(receiver, limited);
@@ -170,7 +161,9 @@ describe('alerts', () => {
     await other.arrived(2);
     await first?.stop();
     expect(receiver.posts).toHaveLength(1);
-    expect((await outbox.store.alerts.told('ops')).conditions).toMatchObject([{ condition: 'check:disk' }]);
+    expect((await outbox.store.alerts.told('ops')).conditions).toContainEqual(
+      expect.objectContaining({ condition: 'check:disk' }),
+    );
   });
 
   it('are posted again with the same id when a post fails; an endpoint that keeps failing is paused', async () => {
@@ -230,7 +223,7 @@ describe('alerts', () => {
     const refused = { ...emptyBalance, state: 'rejected', row: 'invalid_variant', error } as const;
     while (outbox.rows("SELECT 1 FROM outbox WHERE state = 'pending'").length > 0)
       await outbox.store.submission.closeAttempt(close(await outbox.opened(), refused));
-    start(receiver, { format: 'slack', secrets: [] });
+    start(receiver, { format: 'slack' });
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
     expect(text.split('\n')).toEqual([
@@ -245,7 +238,7 @@ describe('alerts', () => {
   it('have a text for Slack that nobody outside can make a mention of', async () => {
     const receiver = await receiving(takes);
     await refuseLine('<!channel>');
-    start(receiver, { format: 'slack', secrets: [] });
+    start(receiver, { format: 'slack' });
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
     expect(text).toContain(

@@ -62,7 +62,7 @@ export class WorkerWithFakeApi {
     const installation = await Installation.open({
       api: api.url,
       limits: { window_ms: windowMs, requests, orders, transit_ms: 20 },
-      timeouts: { connect_ms: 500, response_ms: 1000, total_ms: 1500 },
+      timeoutMs: 1500,
       timeScale,
       ...options,
       submit: { settlement_delay_ms: 500, ...options.submit },

@@ -106,7 +106,7 @@ async function ask(folder: string, { entries, program }: Sized): Promise<readonl
     version: [program, '--version'],
     health: [join(program, '../health.js'), '--live', folder],
     'queue status': [program, 'queue', 'status', ...config],
-    'queue explain': [program, 'queue', 'explain', ...config],
+    'queue status --explain': [program, 'queue', 'status', '--explain', ...config],
     'orders list': [program, 'orders', 'list', ...config],
     'orders list --state': [program, 'orders', 'list', '--state', 'fulfilled', ...config],
     'orders list --search': [program, 'orders', 'list', '--search', 'card-17', ...config],

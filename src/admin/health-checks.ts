@@ -25,7 +25,7 @@ interface CheckedParts {
 
 const inClear = {
   reason: 'delivered codes are stored in clear: there is no sealing key',
-  next: 'make one with `order-sync seal new-key`, put it into seal.keys, and restart the worker: docs/sealing.md',
+  next: 'make one with `openssl rand -base64 32`, put it into seal.keys, and restart the worker: docs/sealing.md',
 };
 
 const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass');

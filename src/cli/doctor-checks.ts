@@ -180,7 +180,7 @@ export const checkAddress =
 const askSupplier = 'ask the supplier about the account';
 const nextSteps: Readonly<Record<string, string>> = {
   not_found: checkAddress,
-  invalid_key: 'put a valid key into wholesale.keys, then `order-sync reload`',
+  invalid_key: 'put a valid key into wholesale.keys, then `order-sync check-config --reload`',
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:
     'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock',

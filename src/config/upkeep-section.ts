@@ -41,7 +41,7 @@ export const backup = section('Backups of the database.', {
 export function checkSeal(check: SectionCheck): void {
   const keys = check.entries('seal', 'keys');
   check.distinct(keys, 'id', 'the ids of the other keys');
-  const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: order-sync seal new-key`;
+  const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: openssl rand -base64 32`;
   const problemOf = (value: string) => (isSealKey(value) ? null : rule);
   check.secretsOf(keys, 'value', problemOf, (first) => `is the same key as ${first}`);
 }

@@ -50,7 +50,7 @@ const foreign: Readonly<Record<string, (place: Installation, path: string) => un
 };
 
 /** Commands that neither read nor write the outbox. */
-const withoutOutbox = ['wire', 'seal new-key', 'sandbox'];
+const withoutOutbox = ['wire', 'sandbox'];
 
 const why = ['--reason', 'test'];
 /** What a command needs besides its name. */
@@ -62,7 +62,6 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     ['retry', 'hold', 'release', 'cancel'].map((action) => [`orders ${action}`, ['os-reference', ...why]]),
   ),
-  'queue explain': ['os-reference'],
   'queue pause': ['account', ...why],
   'queue resume': ['account', ...why],
   'results rewrite': ['--all', ...why],

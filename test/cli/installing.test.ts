@@ -421,7 +421,7 @@ describe('order-sync db check', () => {
     database.exec(`INSERT INTO schema_files SELECT '000${later}_later.sql', sha256 FROM schema_files LIMIT 1`);
     database.pragma(`user_version = ${later}`);
     database.close();
-    for (const command of [['db', 'check'], ['orders', 'list'], ['init'], ['health'], ['reload']]) {
+    for (const command of [['db', 'check'], ['orders', 'list'], ['init'], ['health'], ['check-config', '--reload']]) {
       expect((await outbox.run(...command)).code).toBe(7);
     }
   });

@@ -1,30 +1,13 @@
-import { appendFileSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { sealKey } from '../support/seal-keys.ts';
-import { knownInstallation, runHere } from './installation.ts';
+import { knownInstallation } from './installation.ts';
 import { fillOutbox } from './sample-outbox.ts';
-
-it('makes a key that only its owner can read, and never replaces one', async () => {
-  const { folder } = knownInstallation();
-  const path = join(folder, 'k1');
-  const made = await runHere(['seal', 'new-key', path]);
-  expect(made).toMatchObject({ code: 0, stdout: `made ${path}\n` });
-  const key = readFileSync(path, 'utf8');
-  expect(key).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-  expect(`${made.stdout}${made.stderr}`).not.toContain(key.trim());
-  expect(await runHere(['seal', 'new-key', path])).toMatchObject({
-    code: 5,
-    stderr: expect.stringContaining('exists already'),
-  });
-  expect(readFileSync(path, 'utf8')).toBe(key);
-});
 
 it('shows which keys sealed what, and which are missing or not used any more', async () => {
   const place = knownInstallation();
   await fillOutbox(place, [sealKey('k1')]);
-  const status = async () => JSON.parse((await place.run('seal', 'status', '--json')).stdout);
+  const status = async () => JSON.parse((await place.run('seal', 'rotate', '--dry-run', '--json')).stdout);
   expect(await status()).toEqual({
     seals_with: null,
     in_clear: 0,
@@ -33,7 +16,7 @@ it('shows which keys sealed what, and which are missing or not used any more', a
   const keys = ['k2', 'k1', 'k0'].map((id) => `{ id: ${id}, value: ${sealKey(id).value} }`);
   appendFileSync(place.configFile, `seal: { keys: [${keys.join(', ')}] }\n`);
   expect(await status()).toMatchObject({ seals_with: 'k2', keys: [{ entries: 0 }, { entries: 1 }, { entries: 0 }] });
-  const { stdout } = await place.run('seal', 'status');
+  const { stdout } = await place.run('seal', 'rotate', '--dry-run');
   expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['KEY', 'ENTRIES'],
     ['k2', '0', 'seals'],

@@ -28,7 +28,7 @@ describe('a secret that this user may not read', () => {
     for (const command of [
       ['orders', 'list'],
       ['queue', 'status'],
-      ['queue', 'explain'],
+      ['queue', 'status', '--explain'],
       ['db', 'check'],
     ]) {
       const { code, stderr } = await made.run(...command);

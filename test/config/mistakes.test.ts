@@ -214,7 +214,7 @@ describe('the address of the API', () => {
       'has 3 mistakes:',
       'seal.keys.1.id must differ from the ids of the other keys, got "k1"',
       'seal.keys.2.value is the same key as seal.keys.0',
-      'seal.keys.3.value must be base64 of 32 bytes, for example from: order-sync seal new-key',
+      'seal.keys.3.value must be base64 of 32 bytes, for example from: openssl rand -base64 32',
     ]);
   });
 });

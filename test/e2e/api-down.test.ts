@@ -47,7 +47,7 @@ describe('an API that', () => {
       // A reminder every five minutes, and what ends of the calls that were under way.
       expect(worker.log.length - before.lines).toBeLessThanOrEqual(8 + Math.ceil(downMs / (300_000 * timeScale)));
       expect((await world.health()).status).toBe('warn');
-      expect(await world.ask('queue', 'explain')).toContain('api_unreachable');
+      expect(await world.ask('queue', 'status', '--explain')).toContain('api_unreachable');
       // Intake still takes in orders.
       world.order('late', 20, { variant: 'card' });
       await world.untilState('late', 'pending', 20, 3000);

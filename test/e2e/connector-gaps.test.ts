@@ -80,7 +80,7 @@ describe('a unit with a field that the connector does not read', () => {
       configFile,
       stringify({ ...config, wholesale: { ...wholesale, wire: { ignored: ['security_part'] } } }),
     );
-    expect(JSON.parse(await world.ask('reload'))).toMatchObject({
+    expect(JSON.parse(await world.ask('check-config', '--reload'))).toMatchObject({
       applied: ['wholesale.wire'],
       need_restart: [],
     });

@@ -38,7 +38,7 @@ describe('a product that a person paused', () => {
     const { status, pauses } = await health();
     expect(status).toBe('warn');
     expect(pauses).toEqual([{ scope, reason: 'manual', since: expect.stringMatching(/^\d{4}-.*Z$/), holds_up: 3 }]);
-    const { pauses: explained } = JSON.parse(await world.ask('queue', 'explain'));
+    const { pauses: explained } = JSON.parse(await world.ask('queue', 'status', '--explain'));
     expect(explained).toMatchObject([{ scope, message: 'wrong price at the supplier', holds_up: 3 }]);
     const { entries } = JSON.parse(await world.ask('orders', 'show', 'paused-1'));
     expect(entries[0].paused_by).toMatchObject([{ scope, reason: 'manual', since: pauses[0]?.since }]);

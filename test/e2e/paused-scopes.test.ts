@@ -19,7 +19,7 @@ describe('scopes that are paused', () => {
     await world.untilPaused('family:esim', 'connector_unproven');
 
     const { status, text } = await world.health();
-    const explained = await world.ask('queue', 'explain');
+    const explained = await world.ask('queue', 'status', '--explain');
     expect(status).toBe('warn');
     for (const [scope, reason] of [
       ['variant:odd', 'answer_mismatch'],
@@ -36,7 +36,7 @@ describe('scopes that are paused', () => {
       ['euros-4', 'balance:EUR'],
       ['sims-5', 'family:esim'],
     ] as const) {
-      expect(await world.ask('queue', 'explain', world.referenceOf(id))).toContain(scope);
+      expect(await world.ask('queue', 'status', '--explain', world.referenceOf(id))).toContain(scope);
       expect(await world.ask('orders', 'show', id)).toContain(scope);
     }
   });

@@ -207,7 +207,7 @@ describe('SIGHUP', () => {
     installation.drop('a.ndjson', orders(0, 1));
     await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     const { configFile } = installation;
-    const reload = () => runHere(['reload', '--json', '--config', configFile]);
+    const reload = () => runHere(['check-config', '--reload', '--json', '--config', configFile]);
     installation.configure((config) => {
       config.log = { level: 'debug' };
       config.submit.settlement_delay_ms = 400;
@@ -217,7 +217,7 @@ describe('SIGHUP', () => {
       need_restart: ['submit.settlement_delay_ms'],
       warnings: [],
     });
-    const said = await runHere(['reload', '--config', configFile]);
+    const said = await runHere(['check-config', '--reload', '--config', configFile]);
     expect(said.stdout).toBe(
       'nothing has changed that can be used now\nin use after a restart: submit.settlement_delay_ms\n',
     );

@@ -1,16 +1,20 @@
 import type { Command } from 'commander';
 import type { ConfigValue } from '../../config/config.ts';
+import { reloadedTexts } from '../../config/reload-plan.ts';
 import { checkedConfigFrom, checkInstallation, checkSkuMaps } from '../checked-config.ts';
-import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, dataDirOf, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { writeAnswer, writeNotes } from '../output.ts';
+import { plainLines, writeAnswer, writeNotes } from '../output.ts';
 import { renderTable } from '../table.ts';
+import { reloadWorker } from '../worker-client.ts';
 
 export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program
     .command('check-config')
-    .option('--explain', 'print every value and its source; secrets are masked');
-  addAnswerOptions(command).action((options: ConfigOptions & { explain?: boolean }) => {
+    .option('--explain', 'print every value and its source; secrets are masked')
+    .option('--reload', 'have the running worker read and check the configuration, and use it, as SIGHUP does');
+  addAnswerOptions(command).action(async (options: ConfigOptions & { explain?: boolean; reload?: boolean }) => {
+    if (options.reload === true) return await reload(options, context);
     const loaded = checkedConfigFrom(options);
     checkSkuMaps(loaded);
     checkInstallation(loaded);
@@ -21,6 +25,14 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };
     writeAnswer(context, options, report, `${table}${file} is valid\n`);
   });
+}
+
+async function reload(options: ConfigOptions, context: CliContext): Promise<void> {
+  const { needRestart, ...report } = await reloadWorker({ dataDir: await dataDirOf(options) });
+  const notes = report.warnings.map((warning) => `warning: ${warning}`);
+  writeNotes(context, options, notes);
+  const texts = plainLines(reloadedTexts({ ...report, needRestart }));
+  writeAnswer(context, options, { ...report, need_restart: needRestart }, texts);
 }
 
 function valueRow(value: ConfigValue): string[] {

@@ -31,15 +31,22 @@ const descriptions = {
 export function addQueue(program: Command, context: CliContext): void {
   const queue = program.command('queue');
   addStatus(queue, context);
-  addQueueExplain(queue, context);
   for (const action of ['pause', 'resume'] as const) addPauseCommand(queue, action, context);
 }
 
 function addStatus(queue: Command, context: CliContext): void {
-  const status = queue.command('status').description('show what is open, what is paused, and what needs review');
-  addAnswerOptions(status).action((options: ConfigOptions) =>
-    withReader(options, (reader) => writeStatus(reader, options, context)),
-  );
+  const status = queue
+    .command('status')
+    .description('show what is open, what is paused, and what needs review')
+    .option(
+      '--explain [reference]',
+      'show why an entry, or else the queue, is not sent yet, and about when it will be',
+    );
+  addAnswerOptions(status).action(async (options: ConfigOptions & { explain?: string | true }) => {
+    const { explain: asked } = options;
+    if (asked !== undefined) await writeExplanation(asked === true ? null : asked, options, context);
+    else await withReader(options, (reader) => writeStatus(reader, options, context));
+  });
 }
 
 function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliContext): void {
@@ -109,21 +116,14 @@ function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: Cl
   });
 }
 
-function addQueueExplain(queue: Command, context: CliContext): void {
-  const command = queue
-    .command('explain')
-    .description('show why an entry is not sent yet, and about when it will be')
-    .addArgument(new Argument('[reference]', 'an entry; without it, the queue as a whole'));
-  addAnswerOptions(command).action(async (reference: string | undefined, options: ConfigOptions) => {
-    const asked = { action: 'explain', reference: reference ?? null } as const;
-    const nowMs = context.clock.wallMs();
-    const answered = await askWorker({ dataDir: await dataDirOf(options) }, asked);
-    const result = answered ?? (await explainWithoutWorker(options, asked.reference, nowMs));
-    if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
-    const text =
-      result.kind === 'queue' ? queueAsText(result.explanation, nowMs) : entryAsText(result.explanation, nowMs);
-    writeAnswer(context, options, result.explanation, text);
-  });
+async function writeExplanation(reference: string | null, options: ConfigOptions, context: CliContext): Promise<void> {
+  const nowMs = context.clock.wallMs();
+  const answered = await askWorker({ dataDir: await dataDirOf(options) }, { action: 'explain', reference });
+  const result = answered ?? (await explainWithoutWorker(options, reference, nowMs));
+  if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
+  const text =
+    result.kind === 'queue' ? queueAsText(result.explanation, nowMs) : entryAsText(result.explanation, nowMs);
+  writeAnswer(context, options, result.explanation, text);
 }
 
 /** Without a worker nothing is sent: there is no budget to ask, and no estimate. */

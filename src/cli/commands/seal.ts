@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { sealKeyBytes } from '../../core/sealing/seal-keys.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
@@ -13,43 +10,15 @@ import { sendCommand } from '../worker-client.ts';
 
 export function addSeal(program: Command, context: CliContext): void {
   const seal = program.command('seal');
-  seal
-    .command('new-key')
-    .description('make a sealing key in a new file that only its owner can read')
-    .argument('<file>', 'the file to make; an existing one is never replaced')
-    .action((file: string) => {
-      writeNewKey(file);
-      context.stdout.write(`made ${file}\n`);
-      context.stderr.write(
-        `Keep a copy of ${file} outside the data volume: without it, the codes that it seals are lost. Then put it first into seal.keys, with a new id, and restart the worker.\n`,
-      );
-    });
   const rotate = seal
     .command('rotate')
-    .description(
-      'seal with the first key what is in clear or what another key has sealed; may be repeated at any time',
-    );
-  addAnswerOptions(rotate).action((options: ConfigOptions) => rotateSeals(options, context));
-  const status = seal.command('status').description('show which keys sealed the codes in the database');
-  addAnswerOptions(status).action(async (options: ConfigOptions) => {
+    .description('seal with the first key what is in clear or what another key has sealed; may be repeated at any time')
+    .option('--dry-run', 'only show which keys sealed the codes in the database');
+  addAnswerOptions(rotate).action(async (options: ConfigOptions & { dryRun?: boolean }) => {
+    if (options.dryRun !== true) return await rotateSeals(options, context);
     const report = await reportOf((await configFrom(options)).config, options);
     writeAnswer(context, options, report, statusText(report));
   });
-}
-
-function writeNewKey(path: string): void {
-  try {
-    const key = `${randomBytes(sealKeyBytes).toString('base64')}\n`;
-    writeFileSync(path, key, { flag: 'wx', mode: 0o600, flush: true });
-  } catch (cause) {
-    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
-    throw new OrderSyncError('REFUSED', `${path} ${exists ? 'exists already' : 'cannot be written'}`, {
-      hint: exists
-        ? 'name another file: a key that has sealed anything must never be replaced'
-        : 'make its folder, and make it writable for this user',
-      cause,
-    });
-  }
 }
 
 /** Each command seals a part, so a running worker does its other work between two, and an interruption loses nothing. */
@@ -58,7 +27,7 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
   const [first] = config.seal.keys;
   if (first === undefined) {
     throw new OrderSyncError('REFUSED', 'There is no sealing key', {
-      hint: 'make one with `order-sync seal new-key FILE`, put it into seal.keys, and restart the worker',
+      hint: 'make one with `openssl rand -base64 32`, put it into seal.keys, and restart the worker',
     });
   }
   const unreadable: string[] = [];

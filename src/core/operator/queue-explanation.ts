@@ -1,4 +1,4 @@
-// What `queue explain --json` prints: a contract (docs/cli.md). The worker makes it, the command line only prints it.
+// What `queue status --explain --json` prints: a contract (docs/cli.md). The worker makes it, the command line only prints it.
 
 export interface PauseView {
   scope: string;

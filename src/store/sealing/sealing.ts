@@ -122,7 +122,7 @@ export function checkSealKeys(database: Sqlite, keys: SealKeys): void {
     const count = countOfKey(database).get(id);
     const message = `The codes of ${count} entries are sealed with the key "${id}", which is not in seal.keys`;
     throw new OrderSyncError('SEAL_KEY_MISSING', message, {
-      hint: 'put it back from your copy; a key may be removed once `order-sync seal status` shows no entry of it. See docs/sealing.md, also for a key that is lost',
+      hint: 'put it back from your copy; a key may be removed once `order-sync seal rotate --dry-run` shows no entry of it. See docs/sealing.md, also for a key that is lost',
     });
   }
   inTransaction(database, () => {

@@ -18,7 +18,7 @@ async function filled(): Promise<Installation> {
 }
 
 const explained = async (outbox: Installation, ...argv: string[]) =>
-  (await outbox.run('queue', 'explain', ...argv)).stdout;
+  (await outbox.run('queue', 'status', '--explain', ...argv)).stdout;
 
 /** The worker of an installation, in this process. Its account is paused: it calls nobody. */
 async function startPausedWorker(outbox: Installation): Promise<void> {
@@ -34,7 +34,7 @@ async function startPausedWorker(outbox: Installation): Promise<void> {
   onTestFinished(() => worker.stop());
 }
 
-describe('order-sync queue explain, while no worker runs', () => {
+describe('order-sync queue status --explain, while no worker runs', () => {
   it('prints what the outbox knows, no estimate, and the next step', async () => {
     const outbox = await filled();
     expect(await explained(outbox)).toMatchInlineSnapshot(`
@@ -114,11 +114,11 @@ describe('order-sync queue explain, while no worker runs', () => {
   });
 
   it('ends with 4 for a reference that is not in the outbox', async () => {
-    expect((await (await filled()).run('queue', 'explain', 'os-nobody')).code).toBe(4);
+    expect((await (await filled()).run('queue', 'status', '--explain', 'os-nobody')).code).toBe(4);
   });
 });
 
-describe('order-sync queue explain, while a worker runs', () => {
+describe('order-sync queue status --explain, while a worker runs', () => {
   it('prints what the budget gate of the worker knows', async () => {
     const outbox = await filled();
     await startPausedWorker(outbox);
@@ -156,7 +156,7 @@ describe('order-sync queue explain, while a worker runs', () => {
     expect(await explained(outbox, pending)).toMatch(
       /is pending\n {2}why +account is paused since .*\n {2}place +it is the next\n$/,
     );
-    expect(await outbox.run('queue', 'explain', 'os-nobody')).toEqual({
+    expect(await outbox.run('queue', 'status', '--explain', 'os-nobody')).toEqual({
       code: 4,
       stdout: '',
       stderr:

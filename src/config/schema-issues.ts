@@ -24,7 +24,7 @@ export function explainSchemaIssues(
     const inner = issue.path.filter((segment) => typeof segment !== 'symbol');
     const [path, node] = [[...section.at, ...inner], schemaNodeAt(inner, section.schema)];
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => origins.issueAt([...path, key], unknownKey(path, key, node), 'key'));
+      return issue.keys.map((key) => origins.issueAt([...path, key], unknownKey(key, node), 'key'));
     }
     const value = valueAt(tree, path);
     const problem = value === undefined ? missingKey(node) : `${ruleOf(issue, node)}, got ${shown(node, value)}`;
@@ -43,16 +43,7 @@ function withinChoice(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
 
 const unknownKeys = 'unrecognized_keys';
 
-const renamedKeys: Readonly<Record<string, string>> = {
-  'submit.retry_time_scale': 'called "trial.time_scale" now',
-  'wholesale.limits.window_ms': 'called "trial.window_ms" now',
-  'intake.folder': 'a list now: `folders: [{ name: folder, ... }]`, with the same keys',
-};
-
-function unknownKey(path: ConfigPath, key: string, node: SchemaNode | undefined): string {
-  const name = [...path, key].join('.');
-  const renamed = renamedKeys[name];
-  if (renamed !== undefined) return `is no key of this version; it is ${renamed}`;
+function unknownKey(key: string, node: SchemaNode | undefined): string {
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);
   const expected = nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;

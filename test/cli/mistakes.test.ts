@@ -63,11 +63,6 @@ const line = (from: string, to: string) => text.replace(from, to);
 const configs: readonly [string, string, RegExp][] = [
   ['a tab', line('  base_url', '\tbase_url').replace('  keys', '\tkeys'), /:4:1 is not valid YAML: Tabs/],
   ['a mistyped key', `${text}submitt: {}\n`, /:7:1 submitt is no key of this version; did you mean "submit"\?/],
-  [
-    'a renamed key',
-    `${text}submit: { retry_time_scale: 5 }\n`,
-    /submit\.retry_time_scale .* called "trial\.time_scale" now/,
-  ],
   ['an address without TLS', line('https:', 'http:'), /:4:13 wholesale\.base_url must be https/],
   ['an address with a query', line('.com', '.com?key=1'), /base_url .*without user, query or fragment/],
   [

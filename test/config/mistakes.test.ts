@@ -151,22 +151,9 @@ describe('addresses and folders that exclude each other', () => {
     expect(mistakesOf(minimal + inFolders('name: a, source: shop', 'name: b, source: shop'))).toEqual([]);
   });
 
-  it('include the one section that folders were before, with the new form', () => {
-    const now = 'intake.folder is no key of this version; it is a list now: `folders: [{ name: folder, ... }]`';
-    expect(mistakesOf(`${minimal}intake: { folder: { currency: USD } }\n`)[1]).toContain(now);
-    const environment = { ORDER_SYNC__INTAKE__FOLDER__CURRENCY: 'USD' };
-    expect(mistakesOf(minimal, { environment })[1]).toContain(`ORDER_SYNC__INTAKE__FOLDER__CURRENCY ${now}`);
-  });
-
   it('allow folders whose names only begin like another one', () => {
     const text = inFolders('name: folder, archive: data/inbox-done, rejected: data/..inbox');
     expect(mistakesOf(`${minimal}${text}\n`)).toEqual([]);
-  });
-
-  it('name the new name of a key that was renamed', () => {
-    expect(mistakesOf(`${minimal}submit: { retry_time_scale: 5 }\n`)[1]).toContain(
-      'submit.retry_time_scale is no key of this version; it is called "trial.time_scale" now',
-    );
   });
 });
 

@@ -6,8 +6,8 @@ import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { AlertLoop } from '../results/alerts/alert-loop.ts';
 import type { Trouble } from '../results/alerts/news.ts';
 import { callbackSink } from '../results/callback-sink.ts';
-import { CsvResults, type ReadOriginal } from '../results/csv-results.ts';
-import type { Sink } from '../results/delivery-loop.ts';
+import { CsvSink, type ReadOriginal } from '../results/csv-results.ts';
+import type { FileSink, Sink } from '../results/delivery-loop.ts';
 import { folderSink, ResultFolder } from '../results/result-folder.ts';
 import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
@@ -34,9 +34,10 @@ export function buildResults(
     const { archive = null } = folders.find(({ name }) => name === file.folder) ?? {};
     return readArchivedCsv(archive, file, use);
   };
-  const { loop: csvResults } = new CsvResults({ store, clock, logger, folder: resultFolder, readOriginal });
-  const sinksOf = ({ results, intake }: Config): readonly Sink[] => [
+  const csv = new CsvSink({ store, clock, folder: resultFolder, readOriginal });
+  const sinksOf = ({ results, intake }: Config): readonly (Sink | FileSink)[] => [
     files,
+    csv,
     ...results.callbacks.map((given) => {
       const receiver = () => current.config.results.callbacks.find(({ name }) => name === given.name) ?? given;
       return callbackSink({ endpoint: given.name, receiver, clock, version, retryTimeScale });
@@ -50,7 +51,7 @@ export function buildResults(
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);
   const deliveries = new WriteBack({ store, clock, random, logger, onDeliveryEnded }, sinksOf(config));
-  return { deliveries, csvResults, resultFolder, sinksOf };
+  return { deliveries, resultFolder, sinksOf };
 }
 
 export async function buildAlerts(

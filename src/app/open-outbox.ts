@@ -5,7 +5,7 @@ import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
-import { folderSinkName } from '../store/results/due-results.ts';
+import { csvSinkName, folderSinkName } from '../store/results/due-results.ts';
 import { fileIdentity } from '../store/sqlite/database.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
 import { openStore, type Store } from '../store/store.ts';
@@ -87,6 +87,7 @@ export function openOutbox(
 export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {
   return [
     { name: folderSinkName, sources: null },
+    { name: csvSinkName, sources: null },
     ...results.callbacks.map(({ name, sources }) => ({ name: callbackSinkName(name), sources })),
     ...writtenShops(intake.shops).map((shop) => ({ name: writeBackName(shop), sources: [shop.source] })),
   ];

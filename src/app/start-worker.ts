@@ -58,7 +58,6 @@ const stopOrder = [
   'webhook',
   'folder intake',
   'dispatcher',
-  'CSV results',
   'results',
   'wholesale client',
   'database watch',
@@ -106,7 +105,7 @@ async function startOnce(given: WorkerDeps, life: Life): Promise<RunningWorker> 
   await announce(deps, life, admin);
 
   const { store, dispatcher, results, folders, webhook } = parts;
-  const failing = [dispatcher, results.deliveries, results.csvResults, ...folders, outbox.watch, ...background];
+  const failing = [dispatcher, results.deliveries, ...folders, outbox.watch, ...background];
   if (webhook !== null) failing.push(webhook);
   const failed = Promise.race(failing.map((part) => part.failed));
   failed.catch(() => undefined);
@@ -193,8 +192,6 @@ async function startParts(
 
   await life.push('results', () => results.deliveries.stop());
   await results.deliveries.start();
-  await life.push('CSV results', () => results.csvResults.stop());
-  results.csvResults.start();
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
   await life.push('folder intake', async () => void (await Promise.all(folders.map((folder) => folder.stop()))));

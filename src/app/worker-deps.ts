@@ -6,8 +6,7 @@ import type { FolderIntake } from '../intake/folder/folder-intake.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { ContinuousClock } from '../ops/system-clock.ts';
 import type { DiskGuard } from '../ops/disk-guard.ts';
-import type { Loop } from '../ops/loop.ts';
-import type { Sink } from '../results/delivery-loop.ts';
+import type { FileSink, Sink } from '../results/delivery-loop.ts';
 import type { ResultFolder } from '../results/result-folder.ts';
 import type { WriteBack } from '../results/write-back.ts';
 import type { Clock, Random } from '../core/clock.ts';
@@ -53,9 +52,8 @@ export interface CurrentStorefronts {
 /** The delivery of results, and what makes its sinks anew for another configuration. */
 export interface BuiltResults {
   readonly deliveries: WriteBack;
-  readonly csvResults: Loop;
   readonly resultFolder: ResultFolder;
-  readonly sinksOf: (config: Config) => readonly Sink[];
+  readonly sinksOf: (config: Config) => readonly (Sink | FileSink)[];
 }
 
 export interface Submission extends AttemptDeps {

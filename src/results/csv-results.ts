@@ -1,39 +1,29 @@
 import { stringify } from 'csv-stringify/sync';
-import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
-import { messageOf } from '../core/message-text.ts';
 import { hasCode } from '../core/order-sync-error.ts';
 import { csvResultName } from '../core/order/order-file-names.ts';
-import { csvResultCells, csvResultColumns, isCsvResultColumn, withoutFormula } from '../core/result/csv-result.ts';
+import {
+  csvResultCells,
+  csvResultColumns,
+  isCsvResultColumn,
+  type OriginalCsv,
+  type OriginalRecord,
+  withoutFormula,
+} from '../core/result/csv-result.ts';
+import { DeliveryError, failureOf } from '../core/result/delivery-error.ts';
 import type { ResultLine } from '../core/result/result-document.ts';
-import { Loop } from '../ops/loop.ts';
 import type { DueCsvFile } from '../store/results/csv-files.ts';
+import { csvSinkName } from '../store/results/due-results.ts';
 import type { Store } from '../store/store.ts';
-import { retryDelayMs } from './delivery-loop.ts';
+import { type FileSink, type Postponed, retryDelayMs } from './delivery-loop.ts';
 import type { ResultFolder } from './result-folder.ts';
-
-export interface OriginalCsv {
-  /** Whether it begins with a byte order mark. */
-  readonly hasMark: boolean;
-  readonly lineEnd: string;
-  /** All of its records, in their order. To read them to the end fails when they are not those that were taken in. */
-  readonly records: AsyncIterable<readonly OriginalRecord[]>;
-}
-
-interface OriginalRecord {
-  readonly cells: readonly string[];
-  /** The line of text on which it begins. */
-  readonly lineNumber: number;
-  readonly isBlank: boolean;
-}
 
 /** @throws OrderSyncError NOT_FOUND when the file is not kept any more; REFUSED when it is another file now */
 export type ReadOriginal = (file: DueCsvFile, use: (csv: OriginalCsv) => Promise<void>) => Promise<void>;
 
-interface CsvResultsDeps {
+interface CsvSinkDeps {
   readonly store: Pick<Store, 'results'>;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly folder: ResultFolder;
   readonly readOriginal: ReadOriginal;
 }
@@ -41,11 +31,6 @@ interface CsvResultsDeps {
 /** Beside the folders of the sources. */
 export const csvResultFolder = 'files';
 
-const idleDelayMs = 1000;
-/** After a failure no file is tried for at most so long: the next one may have nothing wrong with it. */
-const longestPauseMs = 30_000;
-/** Of so many open files it is known how far their rows have ended; others are looked at from the start. */
-const knownFiles = 1000;
 /** A file is moved to the archive after its rows are in the outbox: until then it is not found there. */
 const triesToFind = 3;
 /** A large file must not delay orders: of the time, at most a quarter is spent on it. */
@@ -53,118 +38,51 @@ const pausePerWork = 3;
 
 /**
  * Writes each CSV order file back as CSV, into `<results>/files/`: its rows as they came, with the result of each. A file is
- * written when the worker has nothing more to do for any of its rows, and again when a result changes. It is due in the
- * outbox until it was written, so a crash only delays it. A failure never affects buying, or other results.
+ * written when the worker has nothing more to do for any of its rows, and again when a result changes.
  */
-export class CsvResults {
-  readonly #deps: CsvResultsDeps;
-  readonly loop: Loop;
-  /** How far the rows of a file have ended, by the id of the file. Earlier rows need no second look. */
-  readonly #endedRows = new Map<number, number>();
-  #retryAtMono = 0;
-  /** Failures in a row, of whatever file. */
-  #failures = 0;
+export class CsvSink implements FileSink {
+  readonly name = csvSinkName;
+  /** What is not written stays due. */
+  readonly stopGraceMs = 0;
+  readonly #deps: CsvSinkDeps;
 
-  constructor(deps: CsvResultsDeps) {
+  constructor(deps: CsvSinkDeps) {
     this.#deps = deps;
-    this.loop = new Loop({ clock: deps.clock, round: () => this.#round() });
   }
 
-  async #round(): Promise<number> {
-    const { store, clock } = this.#deps;
-    const waitMs = this.#retryAtMono - clock.monoMs();
-    const due = waitMs > 0 ? null : await store.results.csvFiles.nextDue(clock.wallMs());
-    if (due === null) return Math.max(idleDelayMs, waitMs);
-    await this.#writeIfEnded(due);
-    return 0;
-  }
-
-  async #writeIfEnded(due: DueCsvFile): Promise<void> {
-    const { store } = this.#deps;
-    const { csvFiles } = store.results;
-    if (await this.#hasOpenRow(due.id)) {
-      if (!this.loop.signal.aborted) await csvFiles.awaitChange(due);
-      return;
-    }
-    try {
-      await this.#write(due);
-    } catch (error) {
-      if (this.loop.signal.aborted) return;
-      return await this.#failed(due, error);
-    }
-    // Not in the `try`: when the outbox cannot record this, the file has not failed.
-    await this.#written(due);
-  }
-
-  async #written({ id, version, name, fileId }: DueCsvFile): Promise<void> {
-    const { store, clock, logger } = this.#deps;
-    this.#failures = 0;
-    await store.results.csvFiles.close({ id, version, nowMs: clock.wallMs() });
-    const result = csvResultName(fileId, name);
-    logger.info({ file: name, file_id: fileId, result }, 'the results of an order file were written');
-  }
-
-  /** Looks at few rows at a time. An ended row that a person opened again is found by the search from the start. */
-  async #hasOpenRow(id: number): Promise<boolean> {
-    const { csvFiles } = this.#deps.store.results;
-    const known = this.#endedRows.get(id) ?? 0;
-    for (const start of known === 0 ? [0] : [known, 0]) {
-      for (let after: number | null = start; after !== null; ) {
-        const from: number = after;
-        const { open, next } = await this.#paced(() => csvFiles.findOpenRow(id, from));
-        if (open && this.#endedRows.size >= knownFiles && !this.#endedRows.has(id)) this.#endedRows.clear();
-        if (open) this.#endedRows.set(id, next ?? 0);
-        if (open || this.loop.signal.aborted) return true;
-        after = next;
-      }
-    }
-    this.#endedRows.delete(id);
-    return false;
-  }
-
-  async #write(due: DueCsvFile): Promise<void> {
+  async deliverFile(due: DueCsvFile, signal: AbortSignal): Promise<void | Postponed> {
     const { store, folder, readOriginal } = this.#deps;
     const { csvFiles } = store.results;
-    const { signal } = this.loop;
-    const name = csvResultName(due.fileId, due.name);
-    await readOriginal(due, (csv) =>
-      folder.replace(csvResultFolder, name, async (draft) => {
-        const results = (from: number, to: number) => csvFiles.results(due.id, from, to);
-        const texts = csvTexts(csv, due.delimiter, results);
+    if ((await csvFiles.openRow(due.requestId)) !== null)
+      return { waitMs: null, why: 'waits for the results of its rows' };
+    const write = async (csv: OriginalCsv): Promise<void> =>
+      await folder.replace(csvResultFolder, csvResultName(due.fileId, due.name), async (draft) => {
+        const texts = csvTexts(csv, due.delimiter, (from, to) => csvFiles.results(due.requestId, from, to));
         for (;;) {
-          const { value, done } = await this.#paced(() => texts.next());
+          signal.throwIfAborted();
+          const { value, done } = await this.#paced(() => texts.next(), signal);
           if (done === true) return;
           await draft.writeFile(value, 'utf8');
-          signal.throwIfAborted();
         }
-      }),
-    );
+      });
+    await readOriginal(due, write).catch((error: unknown) => {
+      if (!hasCode(error, 'NOT_FOUND') && !hasCode(error, 'REFUSED')) throw error;
+      throw new DeliveryError(error.message, { reason: error.code, refusesResult: true, cause: error });
+    });
   }
 
-  async #failed(due: DueCsvFile, error: unknown): Promise<void> {
-    const { store, clock, logger } = this.#deps;
-    const line = { file: due.name, file_id: due.fileId, err: messageOf(error) };
-    const given = { id: due.id, version: due.version, error: line.err };
-    const isGone = hasCode(error, 'NOT_FOUND') && due.tries + 1 >= triesToFind;
-    if (isGone || hasCode(error, 'REFUSED')) {
-      await store.results.csvFiles.giveUp({ ...given, nowMs: clock.wallMs() });
-      const advice = 'each order has its result in a file of its own';
-      return logger.error(line, `gave up writing the results of an order file: ${advice}`);
-    }
-    const delayMs = retryDelayMs(due.tries);
-    await store.results.csvFiles.fail({ ...given, retryAtMs: clock.wallMs() + delayMs });
-    // The folder of results is the same for all files: most likely the next one would fail, too.
-    this.#retryAtMono = clock.monoMs() + Math.min(longestPauseMs, retryDelayMs(this.#failures));
-    this.#failures += 1;
-    logger.error({ ...line, retry_in_ms: delayMs }, 'the results of an order file could not be written');
+  retryDelayMs(failures: number, error: unknown): number | null {
+    const { reason } = failureOf(error);
+    const isLost = reason === 'REFUSED' || (reason === 'NOT_FOUND' && failures >= triesToFind);
+    return isLost ? null : retryDelayMs(failures - 1);
   }
 
   /** Runs a step, then leaves the processor to the orders. */
-  async #paced<T>(step: () => Promise<T>): Promise<T> {
+  async #paced<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#deps;
     const startMono = clock.monoMs();
     const done = await step();
-    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.loop.signal);
+    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), signal);
     return done;
   }
 }

@@ -7,20 +7,15 @@ import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
 import { isDiskFull } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
+import type { DueCsvFile } from '../store/results/csv-files.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
+import { neverMs } from '../store/results/due-results.ts';
 import { SinkPause } from './sink-pause.ts';
 
-export interface Sink {
+interface AnySink {
   /** Deliveries are recorded under this name: it must not change. */
   readonly name: string;
-  /**
-   * Resolves when the sink has stored the result durably. The same result may be delivered again.
-   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the receiver; a `Postponed` when it
-   * shall be told later, and no call was made either
-   * @throws an error that `failureOf` understands, where the sink can say more than a message about the failure
-   */
-  deliver(document: ResultDocument, delivery: Delivery): Promise<void | 'no_call' | Postponed>;
   /**
    * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
    * review. Without this method a delivery is retried forever, at least every five minutes.
@@ -31,16 +26,36 @@ export interface Sink {
   readonly stopGraceMs?: number;
 }
 
+/** A receiver of results. */
+export interface Sink extends AnySink {
+  /**
+   * Resolves when the sink has stored the result durably. The same result may be delivered again.
+   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the receiver; a `Postponed` when it
+   * shall be told later, and no call was made either
+   * @throws an error that `failureOf` understands, where the sink can say more than a message about the failure
+   */
+  deliver(document: ResultDocument, delivery: Delivery): Promise<DeliveryEnd>;
+}
+
+/** The receiver of CSV order files with the results of their rows, one at a time. */
+export interface FileSink extends AnySink {
+  /** What is wrong with one file is told as that: any other failure is one of the receiver. */
+  deliverFile(file: DueCsvFile, signal: AbortSignal): Promise<DeliveryEnd>;
+}
+
+type DeliveryEnd = void | 'no_call' | Postponed;
+
 /** The result is told after this time, in ms, unless it changes before. */
 export interface Postponed {
-  readonly waitMs: number;
+  /** Null: only when it changes. */
+  readonly waitMs: number | null;
   readonly why: string;
 }
 
 /** One version of a result on its way to one sink. `confirmed` is the text that `confirm` kept for this order and sink. */
-export interface Delivery
-  extends Pick<DueDelivery, 'version' | 'sharesName' | 'ordered' | 'boughtInPlaceOf' | 'confirmed'>,
-    Pick<DueDelivery, 'notePosts' | 'flags' | 'deliveredAtMs'> {
+export interface Delivery extends Omit<DueDelivery, 'requestId' | 'tries' | 'document'>, Calls {}
+
+interface Calls {
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
   /** Keeps what the receiver has confirmed, for the deliveries to come. */
@@ -61,13 +76,20 @@ export interface DeliveryDeps {
 
 const parallel = 8;
 
+/** What is due at the sink. */
+interface Due extends Pick<DueDelivery, 'requestId' | 'version' | 'tries'> {
+  /** What log lines say about it. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly deliver: (calls: Calls) => Promise<DeliveryEnd>;
+}
+
 /**
  * Delivers results to one sink, at least once each. Deliveries have an outbox of their own: a failed one is retried and
  * never affects buying. The same result is delivered with the same bytes. The versions of one result never overtake each
  * other: a result has one delivery under way at most.
  */
 export class DeliveryLoop {
-  readonly #deps: DeliveryDeps & { readonly sink: Sink };
+  readonly #deps: DeliveryDeps & { readonly sink: Sink | FileSink };
   readonly #loop: Loop;
   readonly #pause: SinkPause;
   readonly #queue = new PQueue({ concurrency: parallel });
@@ -76,10 +98,14 @@ export class DeliveryLoop {
   /** Why the end of a delivery could not be recorded. */
   #unrecorded: { readonly error: unknown } | null = null;
 
-  constructor(deps: DeliveryDeps & { readonly sink: Sink }) {
+  constructor(deps: DeliveryDeps & { readonly sink: Sink | FileSink }) {
     this.#deps = deps;
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round(), endsWithRound: true });
-    this.#pause = new SinkPause({ ...deps, sink: deps.sink.name });
+    this.#pause = new SinkPause({
+      ...deps,
+      sink: deps.sink.name,
+      failuresToPause: 'deliverFile' in deps.sink ? 1 : undefined,
+    });
   }
 
   get failed(): Promise<never> {
@@ -134,7 +160,7 @@ export class DeliveryLoop {
 
   /** Starts what is due and what the sink may be tried with. False: there is nothing now. */
   async #startDue(): Promise<boolean> {
-    const { store, sink, clock } = this.#deps;
+    const { store, sink } = this.#deps;
     const isIdle = this.#pause.isPaused && this.#taken.size === 0;
     // The last result was closed without a call, or the worker died between its delivery and the end of the pause.
     if (isIdle && (await store.results.nextDeliveryAt(sink.name)) === null) await this.#pause.endUnneeded();
@@ -145,15 +171,32 @@ export class DeliveryLoop {
       // Meanwhile the receiver may have asked for time.
       return true;
     }
-    // No more than can start next: what is due later may have to come first.
-    const limit = isProbing ? 1 : parallel;
-    const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), limit, this.#taken, isProbing);
+    const due = await this.#due(isProbing);
     for (const delivery of due) this.#enqueue(delivery, isProbing);
     await (isProbing ? this.#queue.onIdle() : this.#queue.onSizeLessThan(1));
     return due.length > 0;
   }
 
-  #enqueue(delivery: DueDelivery, isProbe: boolean): void {
+  /** No more than can start next: what is due later may have to come first. */
+  async #due(isProbing: boolean): Promise<readonly Due[]> {
+    const { store, sink, clock } = this.#deps;
+    const nowMs = clock.wallMs();
+    if ('deliverFile' in sink) {
+      const file = this.#taken.size > 0 ? null : await store.results.csvFiles.nextDue(nowMs);
+      if (file === null) return [];
+      const subject = { file: file.name, file_id: file.fileId };
+      return [{ ...file, subject, deliver: ({ signal }) => sink.deliverFile(file, signal) }];
+    }
+    const limit = isProbing ? 1 : parallel;
+    const due = await store.results.dueDeliveries(sink.name, nowMs, limit, this.#taken, isProbing);
+    return due.map(({ document, ...delivery }) => {
+      const { source, order_id, state } = document;
+      const deliver = (calls: Calls) => sink.deliver(document, { ...delivery, ...calls });
+      return { ...delivery, subject: { source, order_id, state }, deliver };
+    });
+  }
+
+  #enqueue(delivery: Due, isProbe: boolean): void {
     const { requestId } = delivery;
     this.#taken.add(requestId);
     const run = async (): Promise<void> => {
@@ -184,11 +227,11 @@ export class DeliveryLoop {
     return Math.min(maxIdleDelayMs, Math.max(1, nextAt - clock.wallMs()));
   }
 
-  async #deliver(delivery: DueDelivery, isProbe: boolean): Promise<void> {
+  async #deliver(delivery: Due, isProbe: boolean): Promise<void> {
     const { store, sink, clock, logger } = this.#deps;
-    const { requestId, version, document } = delivery;
+    const { requestId, version } = delivery;
     const { signal } = this.#ended;
-    const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
+    const subject = { sink: sink.name, ...delivery.subject };
     let unconfirmed: { readonly error: unknown } | null = null;
     const recorded = async (step: Promise<void>): Promise<void> => {
       try {
@@ -201,9 +244,9 @@ export class DeliveryLoop {
     const of = { requestId, sink: sink.name };
     const confirm = async (events: string) => await recorded(store.results.confirmEvents({ ...of, events }));
     const keepNotePosts = async (posts: string) => await recorded(store.results.keepNotePosts({ ...of, posts }));
-    let end: Awaited<ReturnType<Sink['deliver']>>;
+    let end: DeliveryEnd;
     try {
-      end = await sink.deliver(document, { ...delivery, signal, confirm, keepNotePosts });
+      end = await delivery.deliver({ signal, confirm, keepNotePosts });
     } catch (error) {
       // The outbox failed, not the receiver.
       if (unconfirmed !== null) throw error;
@@ -212,18 +255,18 @@ export class DeliveryLoop {
       return;
     }
     if (typeof end === 'object') {
-      const retryAtMs = clock.wallMs() + end.waitMs;
+      const retryAtMs = end.waitMs === null ? neverMs : clock.wallMs() + end.waitMs;
       return await store.results.failDelivery({ ...of, version, error: end.why, retryAtMs, countsTry: false });
     }
     await store.results.closeDelivery({ ...of, version, nowMs: clock.wallMs() });
     if (end === 'no_call') return;
-    logger.info({ ...subject, state: document.state }, 'result delivered');
+    logger.info(subject, 'result delivered');
     this.#deps.onDeliveryEnded?.(sink.name, 'delivered');
     await this.#pause.works(isProbe);
   }
 
   async #failed(
-    { requestId, version, tries }: DueDelivery,
+    { requestId, version, tries }: Due,
     error: unknown,
     { isProbe, subject }: { isProbe: boolean; subject: Readonly<Record<string, string>> },
   ): Promise<void> {

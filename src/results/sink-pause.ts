@@ -4,8 +4,6 @@ import { messageOf } from '../core/message-text.ts';
 import { failureOf, rateLimited } from '../core/result/delivery-error.ts';
 import type { Store } from '../store/store.ts';
 
-/** So many results in a row fail, with no success between, before the sink counts as broken: one may be a bad result. */
-const failuresToPause = 3;
 const firstProbeMs = 1000;
 const longestProbeMs = 300_000;
 const reminderMs = 300_000;
@@ -18,6 +16,8 @@ interface PauseDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly sink: string;
+  /** So many results in a row fail, with no success between, before the sink counts as broken. Default: 3, one may be a bad result. */
+  readonly failuresToPause?: number | undefined;
 }
 
 /**
@@ -104,7 +104,7 @@ export class SinkPause {
 
   /** A delivery failed, not because of its result. It counts as a try unless the sink is paused or limits the rate. */
   async fails(requestId: number, error: unknown, isProbe: boolean): Promise<{ countsTry: boolean }> {
-    const { clock } = this.#deps;
+    const { clock, failuresToPause = 3 } = this.#deps;
     const wasPaused = this.#sinceMono !== null;
     const { reason, retryAfterMs: askedMs } = failureOf(error);
     const isRateLimit = reason === rateLimited;

@@ -1,4 +1,4 @@
-import { type DeliveryDeps, DeliveryLoop, type Sink } from './delivery-loop.ts';
+import { type DeliveryDeps, DeliveryLoop, type FileSink, type Sink } from './delivery-loop.ts';
 
 /** Delivers results to every sink. Each has a loop of its own: a failing sink does not delay another. */
 export class WriteBack {
@@ -9,7 +9,7 @@ export class WriteBack {
   readonly #ending = new Set<Promise<void>>();
   readonly #failure = Promise.withResolvers<never>();
 
-  constructor(deps: DeliveryDeps, sinks: readonly Sink[]) {
+  constructor(deps: DeliveryDeps, sinks: readonly (Sink | FileSink)[]) {
     this.#deps = deps;
     this.#failure.promise.catch(() => undefined);
     for (const sink of sinks) this.#add(sink);
@@ -26,7 +26,7 @@ export class WriteBack {
     for (const loop of this.#loops.values()) loop.start();
   }
 
-  use(sinks: readonly Sink[]): void {
+  use(sinks: readonly (Sink | FileSink)[]): void {
     if (this.#stopped) return;
     const names = new Set(sinks.map(({ name }) => name));
     for (const [name, loop] of this.#loops) {
@@ -48,7 +48,7 @@ export class WriteBack {
     await Promise.all([...[...this.#loops.values()].map((loop) => loop.stop()), ...this.#ending]);
   }
 
-  #add(sink: Sink): DeliveryLoop {
+  #add(sink: Sink | FileSink): DeliveryLoop {
     const loop = new DeliveryLoop({ ...this.#deps, sink });
     loop.failed.catch((error: unknown) => this.#failure.reject(error));
     this.#loops.set(sink.name, loop);

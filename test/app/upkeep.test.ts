@@ -63,7 +63,7 @@ it('finds damage, and health fails', async () => {
   await outbox.reopen();
   const side = new SqliteDatabase(outbox.path);
   side.pragma('foreign_keys = OFF');
-  side.exec("INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (999, 'folder', 1, 0)");
+  side.exec("INSERT INTO unit_endings (ending, entry_id) VALUES ('ABCD', 999)");
   side.close();
   const upkeep = make();
   await upkeep.start();

@@ -10,7 +10,10 @@ const shopOf = (...keys: string[]): string =>
 describe('the configuration of write-back', () => {
   it('is off by default, and gives nobody a code unless it says so', () => {
     const off = load(shopOf(rest)).config;
-    expect([off.intake.shops[0]?.writeBack, resultSinks(off).map(({ name }) => name)]).toEqual([null, ['folder']]);
+    expect([off.intake.shops[0]?.writeBack, resultSinks(off).map(({ name }) => name)]).toEqual([
+      null,
+      ['folder', 'csv'],
+    ]);
     const on = load(shopOf(rest, 'write_back: {}')).config;
     const defaults = { status: 'completed', deliverCodes: 'off', lineMeta: false };
     expect(on.intake.shops[0]?.writeBack).toEqual(defaults);

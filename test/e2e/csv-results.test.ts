@@ -123,7 +123,7 @@ describe('a CSV order file', () => {
     await worker.started();
     const header = 'order_id,variant,quantity,currency\n';
     place.drop('gone.csv', `${header}1,steam-usd-5,1,USD\n`);
-    await worker.line(({ msg }) => msg === 'the results of an order file could not be written');
+    await worker.line(({ msg, file }) => msg === 'a result could not be delivered' && file === 'gone.csv');
     place.drop('changed.csv', `${header}2,steam-usd-5,1,USD\n`);
     const archived = (name: string) =>
       readdirSync(join(place.folder, 'archive'), { recursive: true, encoding: 'utf8' })
@@ -143,7 +143,7 @@ describe('a CSV order file', () => {
     await cli('results', 'rewrite', '--sink', 'folder', '--reason', 'test');
     const attention = () =>
       place.query<{ id: string; message: string }>(
-        "SELECT id, message FROM outbox_attention WHERE id LIKE 'csv:%' ORDER BY evidence ->> 'file'",
+        "SELECT id, message FROM outbox_attention WHERE id LIKE 'delivery:%:csv' ORDER BY evidence ->> 'file'",
       );
     await until(() => attention().length === 2, 'both rows of the attention list');
     const messages = attention().map(({ message }) => message);

@@ -24,7 +24,6 @@ function letDaysPass(days: number): void {
   const moved = {
     entries: ['created_at_ms', 'updated_at_ms', 'settled_at_ms', 'first_sent_at_ms', 'last_sent_at_ms'],
     deliveries: ['done_at_ms'],
-    csv_files: ['done_at_ms'],
     requests: ['received_at_ms', 'updated_at_ms'],
   };
   for (const [table, columns] of Object.entries(moved)) {

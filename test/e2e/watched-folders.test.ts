@@ -20,7 +20,7 @@ const ofFolder = 'order_id,variant,quantity\n1,steam-usd-5,2\n';
 const ofAmazon = 'amazon-order-id,variant,qty-purchased\n1,steam-usd-5,3\n';
 
 const accepted = (folder: string) => (line: LogLine) => line.msg === 'order file accepted' && line['folder'] === folder;
-const written = (line: LogLine): boolean => line.msg === 'the results of an order file were written';
+const written = (line: LogLine): boolean => line.msg === 'result delivered' && line['sink'] === 'csv';
 
 /** What was asked for, as `source/order quantity currency`. */
 const bought = (): readonly string[] =>

@@ -1,15 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
+import type { OriginalCsv } from '../../src/core/result/csv-result.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { CsvResults } from '../../src/results/csv-results.ts';
-import type { OriginalCsv } from '../../src/results/csv-results.ts';
+import { CsvSink, type ReadOriginal } from '../../src/results/csv-results.ts';
 import { ResultFolder } from '../../src/results/result-folder.ts';
+import { WriteBack } from '../../src/results/write-back.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
-import { wrappedStore } from '../support/wrapped-store.ts';
 
 const original = (): OriginalCsv => ({
   hasMark: false,
@@ -22,51 +22,69 @@ const original = (): OriginalCsv => ({
   })(),
 });
 
-/** The CSV results of an order file whose row was bought, where the first records of their end fail. */
-async function withFailingEnd(error: Error, times: number) {
-  const outbox = await Outbox.open();
+/** The sink of CSV files with one that has one row, in the loop that delivers it. */
+async function withFile(readOriginal: ReadOriginal = (_, use) => use(original())) {
+  const outbox = await Outbox.open([{ name: 'csv', sources: null }]);
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-csv-results-'));
+  const { store } = outbox;
+  await store.intake.files.begin({ id: 'f', name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1 });
+  const lines = [{ ...line({ orderId: '1' }), lineNumber: 2 }];
+  await store.intake.acceptBatch({ nowMs: 1000, fileId: 'f', delimiter: ',', lines, rejections: [] });
+  await store.intake.files.finish({ id: 'f', sha256: 'ab', nowMs: 2 });
+  await store.intake.files.archive('f');
+  const clock = new SystemClock();
+  const sink = new CsvSink({
+    store,
+    clock,
+    folder: new ResultFolder(folder, { mode: 0o600, gid: null }),
+    readOriginal,
+  });
+  const loop = new WriteBack({ store, clock, random: () => 0, logger: pino({ level: 'silent' }) }, [sink]);
   onTestFinished(async () => {
+    await loop.stop();
     await outbox.close();
     rmSync(folder, { recursive: true });
   });
-  const { intake, submission } = outbox.store;
-  await intake.files.begin({ id: 'f', name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1 });
-  const lines = [{ ...line({ orderId: '1' }), lineNumber: 2 }];
-  await intake.acceptBatch({ nowMs: 1000, fileId: 'f', delimiter: ',', lines, rejections: [] });
-  await intake.files.finish({ id: 'f', sha256: 'ab', nowMs: 2 });
-  await intake.files.archive('f');
-  await submission.closeAttempt(close(await outbox.opened(), fulfilled));
-  let failures = 0;
-  const store = wrappedStore(outbox.store, (step, call) => (...values) => {
-    if (step !== 'results.csvFiles.close' || failures === times) return call(...values);
-    failures += 1;
-    return Promise.reject(error);
-  });
-  const { loop: results } = new CsvResults({
-    store,
-    clock: new SystemClock(),
-    logger: pino({ level: 'silent' }),
-    folder: new ResultFolder(folder, { mode: 0o600, gid: null }),
-    readOriginal: (_, use) => use(original()),
-  });
-  onTestFinished(() => results.stop());
-  const due = () => outbox.store.results.csvFiles.nextDue(Number.MAX_SAFE_INTEGER);
-  return { results, due, written: () => readdirSync(join(folder, 'files')) };
+  await loop.start();
+  const delivery = () => outbox.rows("SELECT * FROM deliveries WHERE sink = 'csv'")[0];
+  const attention = () => outbox.rows('SELECT id, reason FROM outbox_attention');
+  const buy = async () => store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  return { loop, folder, delivery, attention, buy };
 }
 
-it('stop the worker when it cannot be recorded that a file was written, which is no failure of the file', async () => {
-  const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
-  const { results, due, written } = await withFailingEnd(broken, Number.POSITIVE_INFINITY);
-  results.start();
-  await expect(results.failed).rejects.toBe(broken);
-  expect(written()).toHaveLength(1);
-  expect((await due())?.tries).toBe(0);
+it('is written when the last row of its file has ended, and not before', async () => {
+  const { loop, folder, delivery, buy } = await withFile();
+  await expect.poll(delivery).toMatchObject({ last_error: 'waits for the results of its rows', tries: 0 });
+  expect(readdirSync(folder)).toEqual([]);
+  await buy();
+  loop.notify();
+  await expect.poll(delivery).toMatchObject({ done_version: 2, due_version: 2 });
+  expect(readFileSync(join(folder, 'files', 'orders.csv.f.csv'), 'utf8')).toMatch(
+    /^order_id,result_state,.*\n1,fulfilled,/,
+  );
 });
 
-it('wait for space when the disk is full at the record', async () => {
-  const { results, due, written } = await withFailingEnd(new OrderSyncError('DISK_FULL', 'The disk is full'), 2);
-  results.start();
-  await expect.poll(due).toBeNull();
-  expect(written()).toHaveLength(1);
+it('is given up where its file was changed; one that is not found is looked for three times', async () => {
+  const changed = await withFile(() => Promise.reject(new OrderSyncError('REFUSED', 'another file')));
+  await changed.buy();
+  changed.loop.notify();
+  await expect.poll(changed.delivery).toMatchObject({ tries: 1, last_error: 'another file' });
+  expect(changed.attention()).toEqual([{ id: 'delivery:-1:csv', reason: 'result_given_up' }]);
+  const gone = await withFile(() => Promise.reject(new OrderSyncError('NOT_FOUND', 'gone')));
+  await gone.buy();
+  gone.loop.notify();
+  await expect.poll(gone.delivery).toMatchObject({ tries: 1 });
+  expect(gone.attention()).toEqual([]);
+  await expect.poll(gone.attention, { timeout: 10_000 }).toHaveLength(1);
+  expect(gone.delivery()).toMatchObject({ tries: 3 });
+});
+
+it('pauses at the first failure of the folder, and is written when that is repaired', async () => {
+  const { loop, folder, delivery, buy } = await withFile();
+  writeFileSync(join(folder, 'files'), '');
+  await buy();
+  loop.notify();
+  await expect.poll(delivery).toMatchObject({ tries: 1 });
+  rmSync(join(folder, 'files'));
+  await expect.poll(delivery, { timeout: 5000 }).toMatchObject({ done_version: 2 });
 });

@@ -249,8 +249,8 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'end = await sink.deliver(',
-        'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      end = await sink.deliver(',
+        'end = await delivery.deliver(',
+        'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      end = await delivery.deliver(',
       ],
     ],
   },

@@ -27,8 +27,8 @@ const frameHeaderBytes = 24;
 const pageBytes = 1024;
 
 export const namespace = { instance: 'simulation', prefix: 'os', secret: Buffer.alloc(32, 9) };
-const folderOnly: readonly ResultSink[] = [{ name: 'folder', sources: null }];
-const options = (path: string, sinks = folderOnly): StoreOptions => ({
+const ownSinks: readonly ResultSink[] = ['folder', 'csv'].map((name) => ({ name, sources: null }));
+const options = (path: string, sinks = ownSinks): StoreOptions => ({
   path,
   init: 'if-missing',
   namespace,
@@ -89,7 +89,7 @@ export class SimDisk {
   #generation = 0;
   #path = '';
   #store: Store | null = null;
-  #sinks = folderOnly;
+  #sinks = ownSinks;
 
   constructor() {
     this.#folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-sim-'));
@@ -124,7 +124,7 @@ export class SimDisk {
   }
 
   /** A new installation: an empty outbox, in files of its own or in the shared one, whose results are due at these sinks. */
-  format(ownFiles: boolean, sinks = folderOnly): void {
+  format(ownFiles: boolean, sinks = ownSinks): void {
     this.release();
     this.#sinks = sinks;
     if (this.#path !== this.#shared) this.#remove(this.#path);

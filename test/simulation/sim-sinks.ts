@@ -1,5 +1,5 @@
 import { callbackSink, callbackSinkName } from '../../src/results/callback-sink.ts';
-import type { Sink } from '../../src/results/delivery-loop.ts';
+import type { FileSink, Sink } from '../../src/results/delivery-loop.ts';
 import { isConnected, ShopConnections } from '../../src/storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../../src/storefronts/write-back.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
@@ -13,6 +13,15 @@ import { troublesEndMs } from './sinks-plan.ts';
 import { SimWrittenShop } from './sim-written-shop.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Invariant } from './invariants.ts';
+
+/** Takes CSV files whose rows have ended. That each is taken in the end is a part of `I7`. */
+export const csvSinkOf = ({ store }: SinkDeps): FileSink => ({
+  name: 'csv',
+  deliverFile: async ({ requestId }) => {
+    const isOpen = (await store.results.csvFiles.openRow(requestId)) !== null;
+    return isOpen ? { waitMs: null, why: 'an open row' } : undefined;
+  },
+});
 
 /** The receivers of results besides the results folder: shops, and endpoints of callbacks. */
 export class SimSinks {
@@ -57,6 +66,7 @@ export class SimSinks {
   get outboxSinks(): readonly ResultSink[] {
     return [
       { name: 'folder', sources: null },
+      { name: 'csv', sources: null },
       ...this.endpoints.map(({ plan }) => ({ name: callbackSinkName(plan.name), sources: null })),
       ...this.shops.map(({ settings }) => ({ name: writeBackName(settings), sources: [settings.source] })),
     ];

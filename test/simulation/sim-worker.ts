@@ -7,7 +7,7 @@ import { noticeOlderCopy } from '../../src/app/older-copy.ts';
 import type { ProgressKeeper, ProgressPort } from '../../src/app/progress-file.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { ContinuousClock } from '../../src/ops/system-clock.ts';
-import type { Sink } from '../../src/results/delivery-loop.ts';
+import type { FileSink, Sink } from '../../src/results/delivery-loop.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/accept-batch.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -62,7 +62,7 @@ export interface WorkerWorld {
   readonly logger: Logger;
   openStore(process: SimProcess): Promise<Store>;
   networkOf(process: SimProcess): HttpPort;
-  sinksOf(process: SimProcess, deps: SinkDeps): readonly Sink[];
+  sinksOf(process: SimProcess, deps: SinkDeps): readonly (FileSink | Sink)[];
   /** Null: no older copy is played. */
   readonly progress: ProgressPort | null;
   onFailure(process: SimProcess, error: unknown): void;

@@ -22,7 +22,7 @@ import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
 import { SimApi } from './sim-api.ts';
 import { SimIntake } from './sim-intake.ts';
-import { SimSinks } from './sim-sinks.ts';
+import { csvSinkOf, SimSinks } from './sim-sinks.ts';
 import { checkSinks } from './oracle-sinks.ts';
 import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
@@ -475,6 +475,7 @@ export class World {
       networkOf: (caller) => this.#network.portOf(caller),
       sinksOf: (caller, deps) => [
         this.intake?.sinkOf(caller) ?? this.results.sinkOf(caller),
+        csvSinkOf(deps),
         ...(this.sinks?.sinksOf(caller, deps) ?? []),
       ],
       onFailure: (caller, error) => this.#onFailure(caller, error),

@@ -85,15 +85,17 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
   const place = { limit: shownRows, after: asked(url, 'after') };
   const { rows, next } = read.deliveries({ status, sink: asked(url, 'sink') }, place);
   const cells = rows.map((row) => [
-    orderLink(row.source, row.orderId),
+    row.file ?? orderLink(row.source, row.orderId),
     row.sink,
     row.tries,
     row.lastError === null ? null : longText(row.lastError),
     timeText(isOpen ? row.dueAt : row.givenUpAt, clock.wallMs()),
-    actionForms.delivery(row.sink, row, context),
+    row.source === null || row.orderId === null
+      ? null
+      : actionForms.delivery(row.sink, { source: row.source, orderId: row.orderId }, context),
   ]);
   const caption = isOpen ? 'Results that are tried, the next one first' : 'Results that were given up';
-  const header = ['Order', 'Sink', 'Tries', 'Last error', isOpen ? 'Tried next' : 'Given up', 'Decide'];
+  const header = ['Order or file', 'Sink', 'Tries', 'Last error', isOpen ? 'Tried next' : 'Given up', 'Decide'];
   const noRows = isOpen ? 'No result waits: every sink has what it should have.' : 'No delivery was given up.';
   return html`${filterForm(url, {
     status: ['Show', ['open', 'those that are tried'], ['given_up', 'those that were given up']],

@@ -35,7 +35,6 @@ const holding =
   });
 const line = holding('this line');
 const itsScope = holding(null);
-const csv = holding('the CSV with the results of this order file; each order has its result in a file of its own');
 const notBought = holding(
   'this line: its customer gets nothing',
 )`correct its cause and order it again with ${'reorder'} (after a correction of the SKU map with ${'remap'}), or refund it in the shop, then end it with ${'ack'}`;
@@ -76,7 +75,7 @@ export const attentionReasons = {
   )`repair the way to the shop's API: the worker tries again by itself; if nobody wants the order any more, end it with ${'cancel'}`,
   file_refused: holding('every line of the file')`correct the file and send it again, then end it with ${'ack'}`,
   result_given_up: holding(
-    'the result of this order: the shop does not have it',
+    'this result: its receiver does not have it. For a CSV order file, each of its orders has its result in a file of its own',
   )`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
   gone_in_shop: holding(
     'nothing: the shop has deleted the order',
@@ -84,8 +83,6 @@ export const attentionReasons = {
   nobody_mailed: holding(
     'this order: its customer is not told',
   )`give the codes of its note by hand and complete it in the shop, then end it with ${'ack'}`,
-  csv_given_up: csv`read the results of its orders, or send the file again, which buys nothing twice; then end it with ${'ack'}`,
-  csv_not_written: csv`repair the folder of results: the worker tries again by itself, at least every five minutes`,
   rejected: notBought,
   expired: notBought,
   units_missing: holding(
@@ -186,9 +183,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'result_given_up':
     case 'gone_in_shop':
     case 'nobody_mailed':
-    case 'csv_given_up':
-    case 'csv_not_written':
-      return `${evidence.sink ?? evidence.file ?? ''}, tried ${evidence.tries ?? 0} times: ${message ?? ''}`;
+      return `${evidence.sink ?? ''}${typeof evidence.file === 'string' ? ` ${evidence.file}` : ''}, tried ${evidence.tries ?? 0} times: ${message ?? ''}`;
     case 'units_missing':
       return unitsMissing(evidence);
     case 'line_refused':

@@ -16,6 +16,22 @@ export const csvResultColumns = [
 export const isCsvResultColumn = (name: string): boolean =>
   csvResultColumns.some((column) => column === name.trim().toLowerCase());
 
+/** A CSV order file as it was taken in. */
+export interface OriginalCsv {
+  /** Whether it begins with a byte order mark. */
+  readonly hasMark: boolean;
+  readonly lineEnd: string;
+  /** All of its records, in their order. To read them to the end fails when they are not those that were taken in. */
+  readonly records: AsyncIterable<readonly OriginalRecord[]>;
+}
+
+export interface OriginalRecord {
+  readonly cells: readonly string[];
+  /** The line of text on which it begins. */
+  readonly lineNumber: number;
+  readonly isBlank: boolean;
+}
+
 /** Between the values of several units, or of several orders for one line. */
 const separator = ' ; ';
 

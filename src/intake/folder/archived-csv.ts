@@ -2,20 +2,12 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { type CsvRecord, csvRecords, isBlankRecord } from '../orders/csv-rows.ts';
+import type { OriginalCsv, OriginalRecord } from '../../core/result/csv-result.ts';
+import { csvRecords, isBlankRecord } from '../orders/csv-rows.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { utf8Pieces } from '../orders/utf8-text.ts';
 import { workNameOf } from './file-names.ts';
 import { hasErrno, openRegularFile, readPrefix, signatureAt } from './filesystem.ts';
-
-interface ArchivedCsv {
-  readonly hasMark: boolean;
-  readonly lineEnd: string;
-  /** All of its records: also those before its header, its header, and blank ones. */
-  readonly records: AsyncIterable<readonly ArchivedRecord[]>;
-}
-
-type ArchivedRecord = CsvRecord & { readonly isBlank: boolean };
 
 interface ArchivedCsvName {
   readonly fileId: string;
@@ -29,7 +21,7 @@ interface ArchivedCsvName {
 export async function readArchivedCsv(
   archive: string | null,
   file: ArchivedCsvName,
-  use: (csv: ArchivedCsv) => Promise<void>,
+  use: (csv: OriginalCsv) => Promise<void>,
 ): Promise<void> {
   const path = archive && (await findArchived(archive, workNameOf(file.fileId, file.name)));
   if (path === null) {
@@ -57,7 +49,7 @@ async function* recordsOf(
   pieces: AsyncIterable<Uint8Array>,
   { sha256, delimiter }: ArchivedCsvName,
   path: string,
-): AsyncGenerator<readonly ArchivedRecord[]> {
+): AsyncGenerator<readonly OriginalRecord[]> {
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {

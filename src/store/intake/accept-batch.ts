@@ -88,7 +88,7 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
   const taken = batch.lines.map((line) => takeLine(outbox, line, batch));
   if (fileId !== null && delimiter !== null) {
     const rows = taken.filter(({ accepted }) => accepted.status !== 'conflict');
-    recordCsvRows(outbox.database, { fileId, delimiter, nowMs }, rows);
+    recordCsvRows(outbox.database, { fileId, delimiter }, rows);
   }
   const rejected = rejections.filter(
     (rejection) => !isDelivered(outbox.database, rejection) && reject(outbox, rejection, batch),

@@ -1,5 +1,5 @@
 import { assert } from '../../core/order-sync-error.ts';
-import { forgetCsvFile } from '../results/csv-files.ts';
+import { forgetCsvFile, makeCsvFileDue } from '../results/csv-files.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 import { rejectionColumns, type Rejection } from './rejections.ts';
@@ -47,8 +47,8 @@ const reject = statementOf<FileId & { sha256: string | null; code: string; messa
        WHERE o.name = files.name AND o.state = 'rejected' AND o.acknowledged_at_ms IS NULL) THEN :nowMs END
    WHERE id = :id AND state IN ('claimed', 'ingesting', 'rejected')`,
 );
-const archive = statementOf<FileId, never>(
-  "UPDATE files SET state = 'archived' WHERE id = :id AND state IN ('ingested', 'archived')",
+const archive = statementOf<[string], never>(
+  "UPDATE files SET state = 'archived' WHERE id = ? AND state IN ('ingested', 'archived')",
 );
 
 const giveBack = statementOf<{ id: string; nowMs: number }, never>(
@@ -73,11 +73,11 @@ export class OrderFiles extends OutboxSteps {
   /** Nothing of the file is accepted, and this is why. */
   readonly reject = this.#change(reject, 'is rejected before anything of it is ingested');
 
-  readonly #archived = this.#change(archive, 'is archived after it was ingested');
-
-  async archive(id: string): Promise<void> {
-    await this.#archived({ id });
-  }
+  /** Its rows are in the outbox. From now on its results are written back, if it is a CSV file. */
+  readonly archive = this.step(({ database }, id: string): void => {
+    assert(archive(database).run(id).changes === 1, `file ${id} is archived after it was ingested`);
+    makeCsvFileDue(database, id);
+  });
 
   /** Another file has taken its place, with all of its rows: nothing is written back for this one. */
   readonly replaced = this.step(({ database }, id: string) => forgetCsvFile(database, id));

@@ -21,7 +21,6 @@ const updates = new Map([
   ['entry', updateOf('entries', 'reference = :key')],
   ['line', updateOf('rejections', 'id = CAST(:key AS INTEGER)')],
   ['file', updateOf('files', 'id = :key')],
-  ['csv', updateOf('csv_files', 'file_id = :key')],
   [
     'delivery',
     updateOf('deliveries', "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)"),

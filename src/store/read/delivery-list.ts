@@ -6,8 +6,11 @@ import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './pa
 /** The write-back of a result to one sink, which has not succeeded yet. */
 export interface ListedDelivery {
   readonly requestId: number;
-  readonly source: string;
-  readonly orderId: string;
+  /** Null: it is that of a CSV order file. */
+  readonly source: string | null;
+  readonly orderId: string | null;
+  /** The name of the file; null: it is that of an order. */
+  readonly file: string | null;
   readonly sink: string;
   readonly tries: number;
   readonly lastError: string | null;
@@ -22,7 +25,8 @@ export interface DeliveryFilter {
   readonly sink?: string | undefined;
 }
 
-const columns = `d.request_id AS requestId, r.source, r.order_id AS orderId, d.sink, d.tries, d.last_error AS lastError,
+const columns = `d.request_id AS requestId, r.source, r.order_id AS orderId,
+  (SELECT name FROM files WHERE number = -d.request_id) AS file, d.sink, d.tries, d.last_error AS lastError,
   CASE WHEN d.due_at_ms < ${neverMs} THEN ${isoOf('d.due_at_ms')} END AS dueAt, ${isoOf('d.given_up_at_ms')} AS givenUpAt`;
 
 interface Place {
@@ -33,12 +37,12 @@ interface Place {
 
 /** The open ones of one sink: that is how their index is ordered. */
 export const selectOpen = statementOf<Place & { sink: string; limit: number }, ListedDelivery>(
-  `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
+  `SELECT ${columns} FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id
    WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${neverMs}
      AND (d.due_at_ms, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_at_ms, d.request_id LIMIT :limit`,
 );
 export const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, ListedDelivery>(
-  `SELECT ${columns} FROM deliveries d JOIN requests r ON r.id = d.request_id
+  `SELECT ${columns} FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id
    WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL AND (:sink IS NULL OR d.sink = :sink)
      AND (d.given_up_at_ms, d.request_id, d.sink) < (:afterMs, :afterId, :afterSink)
    ORDER BY d.given_up_at_ms DESC, d.request_id DESC, d.sink DESC LIMIT :limit`,

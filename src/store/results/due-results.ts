@@ -9,6 +9,9 @@ import type { Outbox } from '../sqlite/outbox.ts';
 /** The sink of the folder of results. */
 export const folderSinkName = 'folder';
 
+/** The sink of CSV order files, which come back as CSV. There, a delivery is that of a file: `request_id` is its number, negative. */
+export const csvSinkName = 'csv';
+
 /** A due time later than any: the delivery failed for good, or waits for a change. */
 export const neverMs = 9_000_000_000_000_000;
 
@@ -32,12 +35,16 @@ const forgetConfirmed = statementOf<[number, string], never>(
    WHERE request_id = ? AND sink = ?`,
 );
 
-/** CSV files `c` with a line of a request. Each key by which a file is looked up has an index: OR uses both. */
-const hasLineOf = `(c.file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
-     OR c.id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId))`;
+/** A run of `file_rows` has at most so many rows: who reads some rows, or looks for a line, finds the run without looking at all. */
+export const longestRun = 2000;
+
+/** The deliveries of the CSV files with a line of a request. */
+const ofFilesWith = `sink = '${csvSinkName}' AND request_id IN (
+     SELECT -r.file_number FROM lines l JOIN file_rows r ON r.first_line > l.id - ${longestRun} AND r.first_line <= l.id
+     WHERE l.request_id = :requestId AND l.id < r.first_line + r.line_count)`;
 const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>(
-  `UPDATE csv_files AS c SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL
-   WHERE ${hasLineOf}`,
+  `UPDATE deliveries SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL, given_up_reason = NULL
+   WHERE ${ofFilesWith}`,
 );
 
 /** The result of an order has changed: every sink of its source gets it; first, where its customer waits for units. */
@@ -65,9 +72,11 @@ function makeDeliveriesDue(
   { nowMs, only, givesUnits = false }: { nowMs: number; only?: string | undefined; givesUnits?: boolean },
 ): readonly string[] {
   // CSV results stand in the folder of results.
-  if (only === undefined || only === folderSinkName) makeCsvFilesDue(database).run({ requestId, nowMs });
+  if (only === undefined || only === folderSinkName || only === csvSinkName)
+    makeCsvFilesDue(database).run({ requestId, nowMs });
   const due = sinks.filter(
-    ({ name, sources }) => (sources === null || sources.includes(source)) && (only === undefined || name === only),
+    ({ name, sources }) =>
+      name !== csvSinkName && (sources === null || sources.includes(source)) && (only === undefined || name === only),
   );
   for (const { name } of due) makeDue(database).run(requestId, name, version, nowMs, givesUnits ? 1 : 0);
   return due.map(({ name }) => name);
@@ -81,8 +90,8 @@ const isNeeded = statementOf<{ requestId: number; beforeMs: number }, unknown>(
    OR NOT EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId)
    OR EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId
        AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))
-   OR EXISTS (SELECT 1 FROM csv_files c WHERE c.given_up_at_ms IS NULL AND (c.done_version < c.due_version OR c.done_at_ms >= :beforeMs)
-       AND ${hasLineOf})`,
+   OR EXISTS (SELECT 1 FROM deliveries WHERE given_up_at_ms IS NULL AND (done_version < due_version OR done_at_ms >= :beforeMs)
+       AND ${ofFilesWith})`,
 );
 
 /** Whether something of an order is open, or was not delivered everywhere before a time: a later result must be complete. */

@@ -1,3 +1,4 @@
+import { neverMs } from '../results/due-results.ts';
 import { columnOf, inTransaction, statementOf } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
@@ -18,8 +19,7 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   })),
   // Becomes the time of the first sending when the call ends.
   { table: 'attempts', columns: ['opened_at_ms'], where: 'closed_at_ms IS NULL' },
-  { table: 'deliveries', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
-  { table: 'csv_files', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
+  { table: 'deliveries', columns: ['due_at_ms'], where: `done_version < due_version AND due_at_ms < ${neverMs}` },
   { table: 'sink_pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'alert_endpoints', columns: ['next_at_ms'], where: 'true' },
   // The start of a pause moves with the clock, and must not look like a new one.

@@ -241,8 +241,6 @@ describe('counting the attention list', () => {
       'o USING INDEX storefront_orders_rechecks',
       'f USING INDEX files_attention',
       'd USING INDEX deliveries_given_up (given_up_at_ms>?)',
-      'c USING INDEX csv_files_given_up (given_up_at_ms>?)',
-      'c USING INDEX csv_files_due (due_at_ms<?)',
       'e USING INDEX entries_unbought (state=?)',
       'e USING INDEX entries_to_deliver',
       'e USING INDEX entries_shown_twice',

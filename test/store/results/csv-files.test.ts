@@ -62,7 +62,7 @@ const statesOf = async (id: number, from: number, to: number): Promise<string[]>
 /** Writes what is due. */
 async function write(): Promise<string | undefined> {
   const file = await due();
-  if (file !== null) await files().close({ ...file, nowMs: 5000 });
+  if (file !== null) await outbox.store.results.closeDelivery({ ...file, sink: 'csv', nowMs: 5000 });
   return file?.fileId;
 }
 
@@ -71,15 +71,11 @@ describe('a CSV file in the outbox', () => {
     await take('F1', ['1', null, '2']);
     await take('F2', ['2', '3', '1'], 9);
     await buyAll();
-    const first = await due();
-    expect(first).toMatchObject({ fileId: 'F1', name: 'F1.csv', sha256: 'ab', delimiter: ';', tries: 0 });
-    expect(await statesOf(first?.id ?? 0, 1, 100)).toEqual(['2 fulfilled', '3 rejected', '4 fulfilled']);
-    expect(await statesOf(first?.id ?? 0, 3, 3)).toEqual(['3 rejected']);
-    expect((await files().results(first?.id ?? 0, 2, 2)).get(2)?.entries[0]?.units).toEqual([{ code: 'SECRET-CODE' }]);
-    await write();
-    const second = await due();
-    expect(second?.fileId).toBe('F2');
-    expect(await statesOf(second?.id ?? 0, 1, 100)).toEqual(['10 fulfilled', '11 fulfilled', '9 fulfilled']);
+    expect(await due()).toMatchObject({ requestId: -2, fileId: 'F2', name: 'F2.csv', sha256: 'ab', delimiter: ';' });
+    expect(await statesOf(-1, 1, 100)).toEqual(['2 fulfilled', '3 rejected', '4 fulfilled']);
+    expect(await statesOf(-1, 3, 3)).toEqual(['3 rejected']);
+    expect((await files().results(-1, 2, 2)).get(2)?.entries[0]?.units).toEqual([{ code: 'SECRET-CODE' }]);
+    expect(await statesOf(-2, 1, 100)).toEqual(['10 fulfilled', '11 fulfilled', '9 fulfilled']);
   });
 
   it('is due again in every file that has the line when a result changes, and in no other', async () => {
@@ -98,17 +94,20 @@ describe('a CSV file in the outbox', () => {
     await take('F1', ['1', '2']);
     const first = await due();
     if (first === null) throw new Error('the file is due');
-    expect(await files().findOpenRow(first.id, 0)).toEqual({ open: true, next: 1 });
-    await files().awaitChange(first);
+    const delivery = { ...first, sink: 'csv', error: 'x' };
+    const wait = () =>
+      outbox.store.results.failDelivery({ ...delivery, retryAtMs: 9_000_000_000_000_000, countsTry: false });
+    expect(await files().openRow(first.requestId)).toBe(2);
+    await wait();
     expect(await due(8_999_999_999_999_999)).toBeNull();
     await buyAll();
-    expect(await files().findOpenRow(first.id, 1)).toEqual({ open: false, next: null });
+    expect(await files().openRow(first.requestId)).toBeNull();
     expect((await due())?.version).toBeGreaterThan(first.version);
     // What it has seen is old by now.
-    await files().awaitChange(first);
-    await files().giveUp({ ...first, error: 'x', nowMs: 1 });
+    await wait();
+    await outbox.store.results.giveUpDelivery({ ...delivery, reason: 'x', nowMs: 1 });
     expect((await due())?.tries).toBe(0);
-    await files().close({ ...first, nowMs: 1 });
+    await outbox.store.results.closeDelivery({ ...delivery, nowMs: 1 });
     expect(await due()).not.toBeNull();
   });
 
@@ -116,7 +115,7 @@ describe('a CSV file in the outbox', () => {
     await take('F1', ['1', '2']);
     const first = await due();
     await accept('F1', ['1', '2']);
-    expect(await statesOf(first?.id ?? 0, 1, 100)).toEqual(['2 pending', '3 pending']);
+    expect(await statesOf(first?.requestId ?? 0, 1, 100)).toEqual(['2 pending', '3 pending']);
     await take('F2', ['1', '2', '3']);
     await outbox.store.intake.files.replaced('F1');
     expect((await due())?.fileId).toBe('F2');
@@ -125,9 +124,9 @@ describe('a CSV file in the outbox', () => {
   it('of thousands of rows is read in any part', async () => {
     const ids = Array.from({ length: 4500 }, (_, index) => (index % 3000 === 7 ? null : String(index)));
     await take('F1', ids);
-    const id = (await due())?.id ?? 0;
+    const id = (await due())?.requestId ?? 0;
     const database = new SqliteDatabase(outbox.path, { readonly: true });
-    expect(database.prepare('SELECT count(*) FROM csv_runs').pluck().get()).toBe(4);
+    expect(database.prepare('SELECT count(*) FROM file_rows').pluck().get()).toBe(4);
     database.close();
     for (const [from, to] of [
       [1, 3],

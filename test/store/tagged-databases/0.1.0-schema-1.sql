@@ -18,10 +18,15 @@ CREATE TABLE incarnations (
   stopped_at_ms INTEGER
 ) STRICT;
 CREATE TABLE files (
-  id                 TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  number             INTEGER PRIMARY KEY,
+  id                 TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64),
   name               TEXT NOT NULL CHECK (length(name) <= 1024),
+  -- The name of the watched folder that it came from.
+  folder             TEXT NOT NULL CHECK (length(folder) BETWEEN 1 AND 32),
   sha256             TEXT,
   size_bytes         INTEGER,
+  -- Of a CSV file that is written back, as it was read: a later configuration might find another one.
+  delimiter          TEXT CHECK (length(delimiter) = 1),
   state              TEXT NOT NULL CHECK (state IN ('claimed', 'ingesting', 'ingested', 'archived', 'rejected')),
   -- Raised and committed before the file is parsed: a file that kills the worker again and again is set aside.
   starts             INTEGER NOT NULL DEFAULT 0,
@@ -117,6 +122,12 @@ CREATE TABLE storefront_orders (
   recheck_problem  TEXT,
   -- The order as it was read, with only the lines that the SKU map did not know: with a corrected map they can be ordered.
   kept_order       TEXT,
+  -- What tells a sale from another one that the shop gave the same id; null: it does not say.
+  sale_key         TEXT,
+  -- When it was paid, as its first paid state told; null: no state has told it yet.
+  paid_ms          INTEGER,
+  -- The last result in the shop's order that another worker wrote, as JSON. It is kept when this worker writes its own over it.
+  other_result     TEXT,
   PRIMARY KEY (source, order_id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE storefront_watermarks (
@@ -139,6 +150,31 @@ CREATE TABLE shop_fingerprints (
   source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
   seen_at_ms INTEGER NOT NULL,
   PRIMARY KEY (kind, value)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE storefront_connections (
+  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
+  connected_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE storefront_sites (
+  source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  site       TEXT NOT NULL CHECK (length(site) BETWEEN 1 AND 1024),
+  seen_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, site)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE storefront_marks (
+  source   TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  kind     TEXT NOT NULL CHECK (kind = 'is' OR kind = 'part_of' OR kind = 'names' OR kind = 'payment' OR kind = 'key'),
+  value    TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 256),
+  order_id TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
+  PRIMARY KEY (source, value, kind, order_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE storefront_mapped_skus (
+  source       TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  sku          TEXT NOT NULL,
+  mapped_at_ms INTEGER NOT NULL,
+  -- 1: the map that is in use has it.
+  is_mapped    INTEGER NOT NULL DEFAULT 0 CHECK (is_mapped IN (0, 1)),
+  PRIMARY KEY (source, sku)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE entries (
   id                        INTEGER PRIMARY KEY,
@@ -200,6 +236,8 @@ CREATE TABLE entries (
   request_method            TEXT,
   request_path              TEXT,
   request_body              TEXT,
+  -- The headers that the mapping gave the request, as JSON; null: none.
+  request_headers           TEXT,
   order_number              TEXT,
   status                    TEXT,
   cost                      TEXT,
@@ -221,6 +259,8 @@ CREATE TABLE entries (
   review_reason             TEXT,
   -- Who resolved it by hand, for its result.
   resolved_by               TEXT,
+  -- After it was delivered: which order number, code or eSIM of it another entry was shown, too, and its reference.
+  also_shown                TEXT,
   created_at_ms             INTEGER NOT NULL,
   updated_at_ms             INTEGER NOT NULL,
   settled_at_ms             INTEGER,
@@ -264,6 +304,16 @@ CREATE TABLE attempts (
   error_message  TEXT,
   duration_ms    INTEGER,
   UNIQUE (entry_id, number)
+) STRICT;
+CREATE TABLE kept_answers (
+  id          INTEGER PRIMARY KEY,
+  kind        TEXT NOT NULL CHECK (kind = 'submit' OR kind = 'lookup' OR kind = 'products'),
+  is_error    INTEGER NOT NULL CHECK (is_error = 0 OR is_error = 1),
+  -- The call that it answered; null for a catalogue.
+  attempt_id  INTEGER REFERENCES attempts (id),
+  http_status INTEGER NOT NULL,
+  body        TEXT NOT NULL CHECK (length(body) <= 32768),
+  kept_at_ms  INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE budget_slots (
   id           INTEGER PRIMARY KEY,
@@ -310,7 +360,8 @@ CREATE TABLE scope_evidence (
   PRIMARY KEY (scope, reason, entry_id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE deliveries (
-  request_id         INTEGER NOT NULL REFERENCES requests (id),
+  -- The order; negative: the number of a CSV order file, which comes back with the results of its rows.
+  request_id         INTEGER NOT NULL,
   sink               TEXT NOT NULL,
   due_version        INTEGER NOT NULL,
   done_version       INTEGER NOT NULL DEFAULT 0,
@@ -323,6 +374,12 @@ CREATE TABLE deliveries (
   acknowledged_at_ms INTEGER,
   -- The events that an endpoint of events has confirmed about the order, as JSON: see core/result/result-events.ts.
   confirmed_events   TEXT,
+  -- The notes that were posted into a shop's order, and those whose post began, as JSON: see storefronts/woocommerce/note-posts.ts.
+  note_posts         TEXT,
+  -- 1: the customer waits for what the result gives: it comes before other results of its sink, such as notes about old orders.
+  gives_units        INTEGER NOT NULL DEFAULT 0,
+  -- What the last try failed with, where that decides what is to be done: see `WriteBackError`.
+  given_up_reason    TEXT,
   PRIMARY KEY (request_id, sink)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE sink_pauses (
@@ -333,31 +390,12 @@ CREATE TABLE sink_pauses (
   probe_at_ms INTEGER NOT NULL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE csv_files (
-  id                 INTEGER PRIMARY KEY,
-  file_id            TEXT NOT NULL UNIQUE REFERENCES files (id),
-  -- As it was read: a later configuration might find another one.
-  delimiter          TEXT NOT NULL CHECK (length(delimiter) = 1),
-  due_version        INTEGER NOT NULL DEFAULT 1,
-  done_version       INTEGER NOT NULL DEFAULT 0,
-  due_at_ms          INTEGER NOT NULL,
-  tries              INTEGER NOT NULL DEFAULT 0,
-  last_error         TEXT,
-  done_at_ms         INTEGER,
-  given_up_at_ms     INTEGER,
-  acknowledged_at_ms INTEGER
-) STRICT;
-CREATE TABLE csv_runs (
-  csv_file_id INTEGER NOT NULL REFERENCES csv_files (id),
+CREATE TABLE file_rows (
+  file_number INTEGER NOT NULL REFERENCES files (number),
   first_row   INTEGER NOT NULL,
   first_line  INTEGER NOT NULL,
   line_count  INTEGER NOT NULL CHECK (line_count > 0),
-  PRIMARY KEY (csv_file_id, first_row)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE csv_repeats (
-  line_id     INTEGER NOT NULL REFERENCES lines (id),
-  csv_file_id INTEGER NOT NULL REFERENCES csv_files (id),
-  PRIMARY KEY (line_id, csv_file_id)
+  PRIMARY KEY (file_number, first_row)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE audit (
   id      INTEGER PRIMARY KEY,
@@ -397,12 +435,16 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', 'da3fbe8daf89f5ab79e1db1d522c6e7bd0676ced13a26c6c8ce4222bc5c570d2');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', '77c16af0a57ffdc72fa809e2d67425dec6e02197b38e9d0acafe60a09f8d9c18');
+INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO schema_files VALUES ('views/outbox.sql', 'a5cbb7c5aeadd38201f5b3f6276b6b53d25130153ee9ae6946a56afa28aeb9b6');
-INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '43447a9964623bb723a6ede6bcdc51a11d5d6398af8adb54f5d96c19d2ff8fd8');
+INSERT INTO schema_files VALUES ('views/outbox_attention.sql', 'fc1bade819ae238bd9f8c9ad5186e39535ab23884972536935c3c259ac38a982');
+INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
+INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
-INSERT INTO meta VALUES ('database_id', '8c77dd248b0ba66d3b631f64b6bf0c0d');
+INSERT INTO meta VALUES ('database_id', '328cdebd6062a0685e76f2c76f1db45c');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
+INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
 INSERT INTO incarnations VALUES (1, 'boot', '0', 1, NULL);
 INSERT INTO requests VALUES (1, 'shop1', 'waiting', '{"customer":"waiting@shop.example"}', 1000, 1, 1000);
@@ -460,20 +502,20 @@ INSERT INTO search_words_idx VALUES (12, x'', 2);
 DELETE FROM search_words_config;
 INSERT INTO search_words_config VALUES ('automerge', 16);
 INSERT INTO search_words_config VALUES ('version', 4);
-INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 119000, 'boot', 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', 'GC-1', 'completed', '10.00', 'USD', NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', 'GC-1', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', 'GC-1', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, 1000, 2000, 2000);
-INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 2000, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, 1000, 2000, NULL);
-INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, 1000, 1000, NULL);
-INSERT INTO unit_endings VALUES ('CODE', 4);
-INSERT INTO unit_endings VALUES ('CODE', 5);
+INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 119000, 'boot', 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
+INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 2000, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
+INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
+INSERT INTO unit_endings VALUES ('1004', 4);
+INSERT INTO unit_endings VALUES ('1005', 5);
 INSERT INTO product_costs VALUES ('variant:steam-10', 'USD', 10);
 INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
 INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
@@ -499,14 +541,14 @@ INSERT INTO budget_slots VALUES (13, 'main', 'requests', 7, 'boot', 500, 1000);
 INSERT INTO budget_slots VALUES (14, 'main', 'orders', 7, 'boot', 500, 1000);
 INSERT INTO budget_slots VALUES (15, 'main', 'requests', 8, 'boot', 500, NULL);
 INSERT INTO budget_slots VALUES (16, 'main', 'orders', 8, 'boot', 500, NULL);
-INSERT INTO deliveries VALUES (3, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (4, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (5, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (6, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (7, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (8, 'folder', 2, 0, 2000, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (9, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO deliveries VALUES (10, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO deliveries VALUES (3, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (4, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL);
+INSERT INTO deliveries VALUES (5, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (6, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (7, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (8, 'folder', 2, 0, 2000, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (9, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (10, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
 INSERT INTO audit VALUES (1, 2500, 'cli:anna', 'cancel', 'os-d5yv3fkvgjawjef4737olw7j6m', 'the shop asked', '{"before":{"state":"pending","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"cancelled","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":"cancelled_by_person","review_reason":null}}');
 INSERT INTO audit VALUES (2, 2500, 'cli:anna', 'hold', 'os-2ottfydyd2vb5fqelitwubncep', 'the shop asked', '{"before":{"state":"pending","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"held","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":"pending","replaced":false,"order_number":null,"error_code":null,"review_reason":"the shop asked"}}');
 INSERT INTO counted_entries VALUES (1, 0);
@@ -525,6 +567,7 @@ CREATE INDEX files_by_hash ON files (sha256);
 CREATE INDEX files_attention ON files (claimed_at_ms) WHERE state = 'rejected' AND acknowledged_at_ms IS NULL;
 CREATE INDEX requests_with_capitals ON requests (lower(source), lower(order_id))
   WHERE source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*';
+CREATE INDEX requests_with_zeros ON requests (source, ltrim(order_id, '''0')) WHERE order_id GLOB '[0'']*';
 CREATE INDEX lines_same_as ON lines (same_as) WHERE same_as IS NOT NULL;
 CREATE UNIQUE INDEX rejections_once
   ON rejections (file_id, line_number, coalesce(order_id, ''), coalesce(line_id, ''), coalesce(field, ''), code)
@@ -535,6 +578,7 @@ CREATE INDEX rejections_attention ON rejections (created_at_ms)
   WHERE corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL;
 CREATE INDEX storefront_orders_awaiting ON storefront_orders (source, seen_at_ms) WHERE awaits_read_back = 1;
 CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_at_ms) WHERE recheck_since_ms IS NOT NULL;
+CREATE INDEX storefront_marks_by_order ON storefront_marks (source, order_id);
 CREATE INDEX entries_pending_lanes ON entries (lane, due_at_ms, id) WHERE state = 'pending';
 CREATE INDEX entries_waiting_lanes ON entries (lane, due_at_ms, id) WHERE state = 'waiting';
 CREATE INDEX entries_waiting ON entries (due_at_ms, id) WHERE state = 'waiting';
@@ -558,12 +602,16 @@ CREATE INDEX entries_units_by_key ON entries (sealed_by, id) WHERE units IS NOT 
 CREATE INDEX entries_to_shred ON entries (settled_at_ms, id) WHERE units IS NOT NULL AND settled_at_ms IS NOT NULL;
 CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state = 'pending';
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
+CREATE INDEX entries_shown_twice ON entries (id) WHERE also_shown IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;
 CREATE TRIGGER entries_keep_their_reference BEFORE UPDATE OF reference, line_id, operation ON entries
 BEGIN SELECT RAISE(ABORT, 'a reference stands for one purchase, for ever'); END;
 CREATE TRIGGER entries_keep_their_request BEFORE UPDATE OF request_body ON entries
 WHEN OLD.request_body IS NOT NULL AND NEW.request_body IS NOT OLD.request_body
+BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
+CREATE TRIGGER entries_keep_their_headers BEFORE UPDATE OF request_headers ON entries
+WHEN OLD.request_method IS NOT NULL AND NEW.request_headers IS NOT OLD.request_headers
 BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
 CREATE UNIQUE INDEX attempts_open ON attempts (entry_id) WHERE closed_at_ms IS NULL;
 CREATE INDEX attempts_by_time ON attempts (opened_at_ms, purpose);
@@ -572,11 +620,14 @@ CREATE TRIGGER attempts_are_final BEFORE UPDATE ON attempts WHEN OLD.closed_at_m
 BEGIN SELECT RAISE(ABORT, 'a closed attempt is never changed'); END;
 CREATE TRIGGER attempts_are_kept BEFORE DELETE ON attempts
 BEGIN SELECT RAISE(ABORT, 'attempts are append-only'); END;
+CREATE INDEX kept_answers_by_kind ON kept_answers (kind, is_error, id);
+CREATE INDEX kept_answers_by_attempt ON kept_answers (attempt_id) WHERE attempt_id IS NOT NULL;
+CREATE INDEX kept_answers_by_age ON kept_answers (kept_at_ms);
 CREATE INDEX budget_slots_by_attempt ON budget_slots (attempt_id);
 CREATE INDEX deliveries_due ON deliveries (sink, due_at_ms) WHERE done_version < due_version;
+CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_version < due_version AND gives_units = 1;
 CREATE INDEX deliveries_given_up ON deliveries (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL AND acknowledged_at_ms IS NULL;
-CREATE INDEX csv_files_due ON csv_files (due_at_ms) WHERE done_version < due_version;
-CREATE INDEX csv_files_given_up ON csv_files (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL;
+CREATE INDEX file_rows_by_line ON file_rows (first_line);
 CREATE INDEX audit_by_time ON audit (at_ms);
 CREATE INDEX audit_by_actor ON audit (actor, at_ms);
 CREATE INDEX audit_by_action ON audit (action, at_ms);
@@ -630,6 +681,17 @@ BEGIN
   WHERE OLD.cost IS NULL AND NEW.cost IS NOT NULL
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
 END;
+CREATE VIEW other_workers AS
+SELECT source FROM rejections WHERE order_id IS NULL AND file_id IS NULL AND code = 'other_worker' AND acknowledged_at_ms IS NULL;
+CREATE VIEW other_worker_lines AS
+SELECT l.id AS line_id, r.source, l.shop_hold,
+       CASE WHEN EXISTS (SELECT 1 FROM json_tree(o.other_result) j
+              WHERE j.path LIKE '$.lines[%].references' AND json_extract(o.other_result, replace(j.path, 'references', 'line_id')) = l.line_id
+                AND json_extract(o.other_result, replace(j.path, 'references', 'state')) NOT IN ('held', 'pending')) THEN 'line'
+            WHEN EXISTS (SELECT 1 FROM other_workers w WHERE w.source = r.source) THEN 'shop' END AS other_worker
+FROM lines l JOIN requests r ON r.id = l.request_id
+LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
+WHERE json_extract(l.extra, '$.sku') IS NOT NULL;
 CREATE VIEW outbox AS
 SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        e.variant, e.plan, e.iccid, e.quantity, e.days, e.currency,
@@ -703,25 +765,37 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
--- Pauses that are older than a minute, because most end before; one for an unproven connector, or for a key of another account, at once. That of a product
--- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
--- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
+-- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
+-- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of a person after a minute.
+-- The pause of a product is shown only while it holds something up: a product that nobody orders any more waits for its trial for
+-- ever. The clock is that of the machine that reads; a start in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
-                     WHEN 'api_unreachable' THEN 'api_unreachable'
+                     WHEN 'api_unreachable' THEN 'api_unreachable' WHEN 'api_disabled' THEN 'api_unreachable'
+                     WHEN 'redirect' THEN 'wrong_address' WHEN 'tls_refused' THEN 'wrong_address'
+                     WHEN 'invalid_key' THEN 'key_refused' WHEN 'ip_not_allowed' THEN 'account_refused'
+                     WHEN 'account_not_allowed' THEN 'account_refused'
+                     WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
                      WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p
-WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason IN ('connector_unproven', 'key_of_other_account'))
+WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
+         - CASE WHEN p.reason = 'manual' THEN 60000 WHEN p.reason NOT IN ('api_disabled', 'api_unreachable') THEN -1
+                WHEN EXISTS (SELECT 1 FROM entries b WHERE b.state = 'fulfilled' AND b.outcome_row = 'accepted') THEN 95000 ELSE -1 END
+         AND unixepoch('subsec') * 1000)
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
--- A sink that takes no results, while some wait for it.
+-- A sink that takes no results, while some wait for it, or no alerts. It is shown at once if its trouble does not end by itself.
 SELECT 'pause', 'sink_paused' AS reason, 'sink:' || p.sink, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.sink, NULL, 0
 FROM sink_pauses p
-WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000
-  AND EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000)
+WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
+        - CASE WHEN p.reason IN ('http_401', 'http_403', 'EACCES', 'EEXIST', 'ENOTDIR', 'EPERM', 'EROFS') OR p.sink LIKE 'alert:%' THEN -1
+               ELSE 75000 END
+        AND unixepoch('subsec') * 1000
+  AND (p.sink LIKE 'alert:%'
+    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000))
 UNION ALL
 -- For a day after the last 429, because whoever else uses the key may rest at night.
 SELECT 'key_used_elsewhere', 'key_used_elsewhere' AS reason, 'key:' || k.key_name, NULL, NULL, NULL, NULL, 'rate_limited', 'key_used_elsewhere', NULL,
@@ -746,24 +820,12 @@ SELECT 'refused_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NU
        json_object('file', f.name), 1
 FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
 UNION ALL
-SELECT 'delivery', 'result_given_up' AS reason, 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL,
+SELECT 'delivery', CASE WHEN d.given_up_reason = 'gone_in_shop' THEN 'gone_in_shop' WHEN d.given_up_reason = 'nobody_mailed' THEN 'nobody_mailed'
+            ELSE 'result_given_up' END AS reason, 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL,
        'given_up', 'given_up', d.last_error,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
-       json_object('sink', d.sink, 'tries', d.tries), 1
+       json_object('sink', d.sink, 'tries', d.tries, 'file', (SELECT name FROM files WHERE number = -d.request_id)), 1
 FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
-UNION ALL
--- An order file whose rows are not written back any more, because its archive is gone or was changed.
-SELECT 'delivery', 'csv_given_up' AS reason, 'csv:' || c.file_id, NULL, NULL, NULL, NULL, 'given_up', 'given_up', c.last_error,
-       strftime('%Y-%m-%dT%H:%M:%fZ', c.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
-       json_object('file', (SELECT name FROM files WHERE id = c.file_id), 'tries', c.tries), 1
-FROM csv_files c WHERE c.given_up_at_ms IS NOT NULL AND c.acknowledged_at_ms IS NULL
-UNION ALL
--- An order file whose rows cannot be written back at the moment.
-SELECT 'delivery', 'csv_not_written' AS reason, 'csv:' || c.file_id, NULL, NULL, NULL, NULL, 'waiting', 'not_written', c.last_error,
-       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT finished_at_ms FROM files WHERE id = c.file_id) / 1000.0, 'unixepoch'), NULL,
-       json_object('file', (SELECT name FROM files WHERE id = c.file_id), 'tries', c.tries), 0
-FROM csv_files c
-WHERE c.done_version < c.due_version AND c.due_at_ms < 9000000000000000 AND c.tries >= 3
 UNION ALL
 -- A paid line that was not bought. Where another entry took its place, that one answers for the line.
 SELECT e.state, CASE e.state WHEN 'rejected' THEN 'rejected' ELSE 'expired' END AS reason, e.reference, e.reference,
@@ -782,16 +844,30 @@ SELECT 'needs_manual_delivery', 'units_missing' AS reason, e.reference, e.refere
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
 WHERE e.units_missing > 0 AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
 UNION ALL
+-- What was delivered for a line was shown for another order, too: one of both customers has what the other one paid for.
+SELECT 'shown_twice', 'shown_twice' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'shown_twice', e.also_shown,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 1
+FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
+WHERE e.also_shown IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
+UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same mistake of the
 -- same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A
 -- known line with other content (`conflict`) may have come from anywhere.
 SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'refused_line' END,
        CASE WHEN j.code = 'conflict' THEN 'other_content'
             WHEN j.file_id IS NOT NULL OR j.line_number IS NOT NULL THEN 'line_refused'
+            -- About a shop as a whole.
+            WHEN j.code = 'webhook_off' THEN 'webhook_off'
+            WHEN j.code = 'signature_refused' THEN 'signature_refused'
+            WHEN j.code = 'old_sale' THEN 'old_sale'
+            WHEN j.code = 'other_shop' THEN 'other_shop'
+            WHEN j.code = 'skus_lost' THEN 'skus_lost'
+            WHEN j.code LIKE 'unusable_%' THEN 'delivery_unusable'
+            WHEN j.code = 'other_worker' THEN 'other_worker'
             WHEN j.code = 'unknown_sku' THEN 'sku_unknown' ELSE 'changed_in_shop' END AS reason,
        'line:' || j.id, NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code, j.rule,
        strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch'), NULL,
-       json_object('line_number', j.line_number, 'field', j.field), 1
+       json_object('line_number', j.line_number, 'field', j.field, 'count', CASE WHEN j.order_id IS NULL AND j.file_id IS NULL THEN j.value END), 1
 FROM rejections j WHERE j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL
   AND (j.file_id IS NULL OR NOT EXISTS (SELECT 1 FROM rejections n WHERE n.source = j.source AND n.order_id = j.order_id AND n.line_id = j.line_id
     AND n.code = j.code AND n.code <> 'duplicate_line' AND n.rule = j.rule AND n.file_id <> j.file_id AND n.id > j.id))
@@ -802,3 +878,41 @@ SELECT 'waiting', 'waits_long' AS reason, e.reference, e.reference,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
 WHERE e.state = 'waiting' AND e.created_at_ms < unixepoch('subsec') * 1000 - 3600000;
+CREATE VIEW pieces_in_question AS
+SELECT e.reference, l.id AS line_id, CAST(l.extra ->> 'shop_quantity' AS INTEGER) AS bought_pieces, j.id AS flag_id
+FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+  JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
+  LEFT JOIN rejections j ON j.source = r.source AND j.order_id = r.order_id AND j.line_id = l.line_id AND j.file_id IS NULL
+    AND j.code IN ('changed_after_purchase', 'refunded_in_storefront') AND j.acknowledged_at_ms IS NULL
+WHERE e.state = 'fulfilled' AND e.replaced = 0 AND o.state = 'paid' AND (o.lines_left IS NOT NULL OR j.code = 'refunded_in_storefront')
+  AND l.extra ->> 'given_pieces' IS NULL
+  AND (SELECT coalesce(max(value), 0) FROM json_each(o.lines_left) WHERE key = l.line_id
+    OR key IN (SELECT line_id FROM lines WHERE same_as = l.id)) < CAST(l.extra ->> 'shop_quantity' AS INTEGER);
+CREATE VIEW storefront_related AS
+WITH related AS (
+  SELECT a.source, a.order_id, b.order_id AS other_id,
+         'part_of' IN (a.kind, b.kind) OR EXISTS (
+           SELECT 1 FROM storefront_marks p WHERE p.source = a.source AND p.order_id = a.order_id AND p.kind = 'part_of') AS is_part,
+         l.id, l.line_id, l.received_at_ms, l.extra, o.extra AS other_extra, oe.reference
+  FROM storefront_marks a
+    JOIN storefront_marks b ON b.source = a.source AND b.value = a.value AND b.order_id <> a.order_id AND (a.kind || b.kind) IN
+      ('paymentpayment', 'keykey', 'isnames', 'namesis', 'ispart_of', 'part_ofis')
+    JOIN requests r ON r.source = a.source AND r.order_id = a.order_id
+    JOIN lines l ON l.request_id = r.id
+    JOIN requests q ON q.source = b.source AND q.order_id = b.order_id
+    JOIN lines o ON o.request_id = q.id AND o.extra ->> 'sku' IS NOT NULL
+    JOIN entries oe ON oe.line_id = o.id AND oe.state NOT IN ('cancelled', 'expired', 'rejected', 'refunded')
+  WHERE EXISTS (SELECT 1 FROM entries e WHERE e.line_id = l.id AND e.state = 'pending')
+    AND ('names' NOT IN (a.kind, b.kind) OR 2 > (
+      SELECT count(DISTINCT p.order_id) FROM storefront_marks p
+      WHERE p.source = a.source AND p.kind = 'payment' AND p.order_id IN (a.order_id, b.order_id))))
+SELECT source, order_id, other_id, line_id, received_at_ms,
+       'it looks like the same purchase as order ' || other_id || ' of the shop, which was ordered under ' || reference
+         || ': release it if it is another purchase, cancel it if not' AS why,
+       'order ' || order_id || ' of the shop looks like the same purchase: its line ' || line_id || ' is held' AS why_other
+FROM related
+WHERE EXISTS (
+  SELECT 1 FROM lines s JOIN requests r ON r.id = s.request_id
+  WHERE (s.id = related.id OR (is_part = 0 AND r.source = related.source AND r.order_id = related.order_id))
+    AND s.received_at_ms = related.received_at_ms
+    AND (lower(trim(s.extra ->> 'sku')) = lower(trim(other_extra ->> 'sku')) OR s.extra ->> 'shop_product' = other_extra ->> 'shop_product'));

@@ -32,9 +32,6 @@ const keptColumns = [
   'audit.at_ms',
   'deliveries.done_at_ms',
   'deliveries.given_up_at_ms',
-  'csv_files.acknowledged_at_ms',
-  'csv_files.done_at_ms',
-  'csv_files.given_up_at_ms',
   // Except those that are looked up first after a loss.
   'entries.created_at_ms',
   'entries.last_sent_at_ms',

@@ -35,10 +35,15 @@ CREATE TABLE incarnations (
 -- Intake --------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE files (
-  id                 TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+  number             INTEGER PRIMARY KEY,
+  id                 TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64),
   name               TEXT NOT NULL CHECK (length(name) <= 1024),
+  -- The name of the watched folder that it came from.
+  folder             TEXT NOT NULL CHECK (length(folder) BETWEEN 1 AND 32),
   sha256             TEXT,
   size_bytes         INTEGER,
+  -- Of a CSV file that is written back, as it was read: a later configuration might find another one.
+  delimiter          TEXT CHECK (length(delimiter) = 1),
   state              TEXT NOT NULL CHECK (state IN ('claimed', 'ingesting', 'ingested', 'archived', 'rejected')),
   -- Raised and committed before the file is parsed: a file that kills the worker again and again is set aside.
   starts             INTEGER NOT NULL DEFAULT 0,
@@ -70,6 +75,9 @@ CREATE TABLE requests (
 -- share a file on a disk that takes them for the same. Most shops number their orders, and cost this index nothing.
 CREATE INDEX requests_with_capitals ON requests (lower(source), lower(order_id))
   WHERE source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*';
+
+-- By it an order finds one whose id is the same number, with zeros before it or as a text of a spreadsheet. Most shops have no such ids.
+CREATE INDEX requests_with_zeros ON requests (source, ltrim(order_id, '''0')) WHERE order_id GLOB '[0'']*';
 
 -- The identity of a line is (source, order_id, line_id), for ever, whatever content is sent for it later.
 CREATE TABLE lines (
@@ -165,6 +173,12 @@ CREATE TABLE storefront_orders (
   recheck_problem  TEXT,
   -- The order as it was read, with only the lines that the SKU map did not know: with a corrected map they can be ordered.
   kept_order       TEXT,
+  -- What tells a sale from another one that the shop gave the same id; null: it does not say.
+  sale_key         TEXT,
+  -- When it was paid, as its first paid state told; null: no state has told it yet.
+  paid_ms          INTEGER,
+  -- The last result in the shop's order that another worker wrote, as JSON. It is kept when this worker writes its own over it.
+  other_result     TEXT,
   PRIMARY KEY (source, order_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX storefront_orders_awaiting ON storefront_orders (source, seen_at_ms) WHERE awaits_read_back = 1;
@@ -197,6 +211,42 @@ CREATE TABLE shop_fingerprints (
   source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
   seen_at_ms INTEGER NOT NULL,
   PRIMARY KEY (kind, value)
+) STRICT, WITHOUT ROWID;
+
+-- When each shop was connected: the first start with it. What was paid before was not sold for this worker to buy.
+CREATE TABLE storefront_connections (
+  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
+  connected_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The addresses by which each shop names itself in its orders: an order that names another one comes from a copy of the shop.
+CREATE TABLE storefront_sites (
+  source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  site       TEXT NOT NULL CHECK (length(site) BETWEEN 1 AND 1024),
+  seen_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, site)
+) STRICT, WITHOUT ROWID;
+
+-- By what orders of one shop are found to be one purchase. `is`: its own id and number; `part_of`: the order of which the shop says
+-- that it is a part; `names`: ids and numbers of others in its data; `payment`: the id of its payment; `key`: the secret of its sale, as a digest.
+CREATE TABLE storefront_marks (
+  source   TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  kind     TEXT NOT NULL CHECK (kind = 'is' OR kind = 'part_of' OR kind = 'names' OR kind = 'payment' OR kind = 'key'),
+  value    TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 256),
+  order_id TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
+  PRIMARY KEY (source, value, kind, order_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX storefront_marks_by_order ON storefront_marks (source, order_id);
+
+-- SKUs that a map of the source ever had, in the form in which they are compared: a line with one of them is ours, also when
+-- the map has lost it.
+CREATE TABLE storefront_mapped_skus (
+  source       TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  sku          TEXT NOT NULL,
+  mapped_at_ms INTEGER NOT NULL,
+  -- 1: the map that is in use has it.
+  is_mapped    INTEGER NOT NULL DEFAULT 0 CHECK (is_mapped IN (0, 1)),
+  PRIMARY KEY (source, sku)
 ) STRICT, WITHOUT ROWID;
 
 -- Submission ----------------------------------------------------------------------------------------------------------
@@ -262,6 +312,8 @@ CREATE TABLE entries (
   request_method            TEXT,
   request_path              TEXT,
   request_body              TEXT,
+  -- The headers that the mapping gave the request, as JSON; null: none.
+  request_headers           TEXT,
   order_number              TEXT,
   status                    TEXT,
   cost                      TEXT,
@@ -283,6 +335,8 @@ CREATE TABLE entries (
   review_reason             TEXT,
   -- Who resolved it by hand, for its result.
   resolved_by               TEXT,
+  -- After it was delivered: which order number, code or eSIM of it another entry was shown, too, and its reference.
+  also_shown                TEXT,
   created_at_ms             INTEGER NOT NULL,
   updated_at_ms             INTEGER NOT NULL,
   settled_at_ms             INTEGER,
@@ -316,6 +370,7 @@ CREATE INDEX entries_to_shred ON entries (settled_at_ms, id) WHERE units IS NOT 
 -- `pending`, so only the first index costs time then.
 CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state = 'pending';
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
+CREATE INDEX entries_shown_twice ON entries (id) WHERE also_shown IS NOT NULL AND acknowledged_at_ms IS NULL;
 
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;
@@ -323,6 +378,9 @@ CREATE TRIGGER entries_keep_their_reference BEFORE UPDATE OF reference, line_id,
 BEGIN SELECT RAISE(ABORT, 'a reference stands for one purchase, for ever'); END;
 CREATE TRIGGER entries_keep_their_request BEFORE UPDATE OF request_body ON entries
 WHEN OLD.request_body IS NOT NULL AND NEW.request_body IS NOT OLD.request_body
+BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
+CREATE TRIGGER entries_keep_their_headers BEFORE UPDATE OF request_headers ON entries
+WHEN OLD.request_method IS NOT NULL AND NEW.request_headers IS NOT OLD.request_headers
 BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
 
 -- The last four characters of delivered codes, for the search; the codes are in entries.units alone.
@@ -384,6 +442,22 @@ BEGIN SELECT RAISE(ABORT, 'a closed attempt is never changed'); END;
 CREATE TRIGGER attempts_are_kept BEFORE DELETE ON attempts
 BEGIN SELECT RAISE(ABORT, 'attempts are append-only'); END;
 
+-- The last answers of the API, so that a person can compare them with the mapping. Values have only their form (letters as A,
+-- digits as 9), except those of an order that are no code: see `maskedAnswer`.
+CREATE TABLE kept_answers (
+  id          INTEGER PRIMARY KEY,
+  kind        TEXT NOT NULL CHECK (kind = 'submit' OR kind = 'lookup' OR kind = 'products'),
+  is_error    INTEGER NOT NULL CHECK (is_error = 0 OR is_error = 1),
+  -- The call that it answered; null for a catalogue.
+  attempt_id  INTEGER REFERENCES attempts (id),
+  http_status INTEGER NOT NULL,
+  body        TEXT NOT NULL CHECK (length(body) <= 32768),
+  kept_at_ms  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX kept_answers_by_kind ON kept_answers (kind, is_error, id);
+CREATE INDEX kept_answers_by_attempt ON kept_answers (attempt_id) WHERE attempt_id IS NOT NULL;
+CREATE INDEX kept_answers_by_age ON kept_answers (kept_at_ms);
+
 -- Calls that count against a limit of a key, written in the same transaction as their attempt.
 CREATE TABLE budget_slots (
   id           INTEGER PRIMARY KEY,
@@ -444,7 +518,8 @@ CREATE TABLE scope_evidence (
 
 -- The write-back of each result to each sink. A delivery that fails never touches buying.
 CREATE TABLE deliveries (
-  request_id         INTEGER NOT NULL REFERENCES requests (id),
+  -- The order; negative: the number of a CSV order file, which comes back with the results of its rows.
+  request_id         INTEGER NOT NULL,
   sink               TEXT NOT NULL,
   due_version        INTEGER NOT NULL,
   done_version       INTEGER NOT NULL DEFAULT 0,
@@ -457,10 +532,17 @@ CREATE TABLE deliveries (
   acknowledged_at_ms INTEGER,
   -- The events that an endpoint of events has confirmed about the order, as JSON: see core/result/result-events.ts.
   confirmed_events   TEXT,
+  -- The notes that were posted into a shop's order, and those whose post began, as JSON: see storefronts/woocommerce/note-posts.ts.
+  note_posts         TEXT,
+  -- 1: the customer waits for what the result gives: it comes before other results of its sink, such as notes about old orders.
+  gives_units        INTEGER NOT NULL DEFAULT 0,
+  -- What the last try failed with, where that decides what is to be done: see `WriteBackError`.
+  given_up_reason    TEXT,
   PRIMARY KEY (request_id, sink)
 ) STRICT, WITHOUT ROWID;
 -- By sink: one that is behind must not slow the others down.
 CREATE INDEX deliveries_due ON deliveries (sink, due_at_ms) WHERE done_version < due_version;
+CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_version < due_version AND gives_units = 1;
 CREATE INDEX deliveries_given_up ON deliveries (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL AND acknowledged_at_ms IS NULL;
 
 -- Sinks that take no results at the moment. Stored, so that a worker in a crash loop does not hammer a receiver that is down.
@@ -473,41 +555,16 @@ CREATE TABLE sink_pauses (
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- CSV order files are written back as CSV, row for row, when no row of them is open any more. Deliveries of their own: a file
--- is done for a version, as a result is.
-CREATE TABLE csv_files (
-  id                 INTEGER PRIMARY KEY,
-  file_id            TEXT NOT NULL UNIQUE REFERENCES files (id),
-  -- As it was read: a later configuration might find another one.
-  delimiter          TEXT NOT NULL CHECK (length(delimiter) = 1),
-  due_version        INTEGER NOT NULL DEFAULT 1,
-  done_version       INTEGER NOT NULL DEFAULT 0,
-  due_at_ms          INTEGER NOT NULL,
-  tries              INTEGER NOT NULL DEFAULT 0,
-  last_error         TEXT,
-  done_at_ms         INTEGER,
-  given_up_at_ms     INTEGER,
-  acknowledged_at_ms INTEGER
-) STRICT;
-CREATE INDEX csv_files_due ON csv_files (due_at_ms) WHERE done_version < due_version;
-CREATE INDEX csv_files_given_up ON csv_files (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL;
-
--- Which line each row of a file is: `line_count` rows from `first_row` on (a line number of the file) are the lines from
+-- Which line each row of a CSV order file is: `line_count` rows from `first_row` on (a line number of the file) are the lines from
 -- `first_line` on. A row for each line would cost a quarter of what accepting it costs.
-CREATE TABLE csv_runs (
-  csv_file_id INTEGER NOT NULL REFERENCES csv_files (id),
+CREATE TABLE file_rows (
+  file_number INTEGER NOT NULL REFERENCES files (number),
   first_row   INTEGER NOT NULL,
   first_line  INTEGER NOT NULL,
   line_count  INTEGER NOT NULL CHECK (line_count > 0),
-  PRIMARY KEY (csv_file_id, first_row)
+  PRIMARY KEY (file_number, first_row)
 ) STRICT, WITHOUT ROWID;
-
--- Files with lines that an earlier file, or a webhook, had brought before. Of the others, `lines.file_id` knows the file.
-CREATE TABLE csv_repeats (
-  line_id     INTEGER NOT NULL REFERENCES lines (id),
-  csv_file_id INTEGER NOT NULL REFERENCES csv_files (id),
-  PRIMARY KEY (line_id, csv_file_id)
-) STRICT, WITHOUT ROWID;
+CREATE INDEX file_rows_by_line ON file_rows (first_line);
 
 -- Operator ------------------------------------------------------------------------------------------------------------
 

@@ -23,13 +23,15 @@ SELECT e.reference, r.source, r.order_id, l.line_id, a.number, a.purpose, e.oper
        a.sent, a.outcome, a.http_status, a.error_code, a.error_message, a.duration_ms
 FROM attempts a JOIN entries e ON e.id = a.entry_id JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id;
 
+-- `file`: of a CSV order file, which comes back with the results of its rows; it has no source and order id.
 CREATE VIEW delivery_log AS
 SELECT r.source, r.order_id, d.sink, d.done_version >= d.due_version AS done, d.tries, d.last_error,
        CASE WHEN d.given_up_at_ms IS NULL
             THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') END AS due_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at
-FROM deliveries d JOIN requests r ON r.id = d.request_id;
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at,
+       (SELECT name FROM files WHERE number = -d.request_id) AS file
+FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id;
 
 CREATE VIEW audit_log AS
 SELECT id, strftime('%Y-%m-%dT%H:%M:%fZ', at_ms / 1000.0, 'unixepoch') AS at, actor, action, subject, reason, detail

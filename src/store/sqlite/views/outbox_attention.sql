@@ -108,21 +108,8 @@ SELECT 'delivery', CASE WHEN d.given_up_reason = 'gone_in_shop' THEN 'gone_in_sh
             ELSE 'result_given_up' END AS reason, 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL,
        'given_up', 'given_up', d.last_error,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
-       json_object('sink', d.sink, 'tries', d.tries), 1
+       json_object('sink', d.sink, 'tries', d.tries, 'file', (SELECT name FROM files WHERE number = -d.request_id)), 1
 FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
-UNION ALL
--- An order file whose rows are not written back any more, because its archive is gone or was changed.
-SELECT 'delivery', 'csv_given_up' AS reason, 'csv:' || c.file_id, NULL, NULL, NULL, NULL, 'given_up', 'given_up', c.last_error,
-       strftime('%Y-%m-%dT%H:%M:%fZ', c.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
-       json_object('file', (SELECT name FROM files WHERE id = c.file_id), 'tries', c.tries), 1
-FROM csv_files c WHERE c.given_up_at_ms IS NOT NULL AND c.acknowledged_at_ms IS NULL
-UNION ALL
--- An order file whose rows cannot be written back at the moment.
-SELECT 'delivery', 'csv_not_written' AS reason, 'csv:' || c.file_id, NULL, NULL, NULL, NULL, 'waiting', 'not_written', c.last_error,
-       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT finished_at_ms FROM files WHERE id = c.file_id) / 1000.0, 'unixepoch'), NULL,
-       json_object('file', (SELECT name FROM files WHERE id = c.file_id), 'tries', c.tries), 0
-FROM csv_files c
-WHERE c.done_version < c.due_version AND c.due_at_ms < 9000000000000000 AND c.tries >= 3
 UNION ALL
 -- A paid line that was not bought. Where another entry took its place, that one answers for the line.
 SELECT e.state, CASE e.state WHEN 'rejected' THEN 'rejected' ELSE 'expired' END AS reason, e.reference, e.reference,

@@ -111,35 +111,27 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'an endpoint that asks to wait is called all the same',
     file: pause,
-    changes: [['    if (askedMs !== null || isRateLimit) this.#waitAsAsked(askedMs ?? firstProbeMs);\n', '']],
+    changes: [['    if (askedMs !== null || isRateLimit) this.#waitFor(askedMs ?? firstTrialMs);\n', '']],
   },
   {
     name: 'the pause of a sink does not end',
     file: pause,
     changes: [
-      [
-        'store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs })',
-        'Promise.resolve()',
-      ],
+      ['store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: forMs >= outageMs })', 'Promise.resolve()'],
     ],
   },
   {
     name: 'a paused sink is not tried again',
-    file: pause,
-    changes: [
-      [
-        'const probeAtMono = this.#sinceMono === null ? 0 : this.#probeAtMono;',
-        'const probeAtMono = this.#sinceMono === null ? 0 : 9e15;',
-      ],
-    ],
+    file: 'ops/breaker.ts',
+    changes: [['this.#sinceMono === null ? 0 : this.#trialAtMono);', 'this.#sinceMono === null ? 0 : 9e15);']],
   },
   {
     name: 'a sink that fails pauses the account',
     file: pause,
     changes: [
       [
-        '    if (!isNew && nowMono - this.#remindedMono < reminderMs) return;\n',
-        "    await store.submission.pauses.open({ scope: 'account', reason: 'maintenance', message, openedBy: 'worker', nowMs, probeAtMs: nowMs + 7_200_000 });\n    if (!isNew && nowMono - this.#remindedMono < reminderMs) return;\n",
+        '    const isDue = this.#breaker.remind();\n',
+        "    await store.submission.pauses.open({ scope: 'account', reason: 'maintenance', message, openedBy: 'worker', nowMs, probeAtMs: nowMs + 7_200_000 });\n    const isDue = this.#breaker.remind();\n",
       ],
     ],
   },
@@ -151,12 +143,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a result is delivered twice at a time',
     file: loop,
-    changes: [
-      [
-        'sink.name, clock.wallMs(), limit, this.#taken, isProbing)',
-        'sink.name, clock.wallMs(), limit, new Set(), isProbing)',
-      ],
-    ],
+    changes: [['sink.name, nowMs, limit, this.#taken, isProbing)', 'sink.name, nowMs, limit, new Set(), isProbing)']],
   },
   {
     name: 'a version that was delivered counts for the one that came meanwhile',
@@ -188,7 +175,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a sink that is away for long is tried ever more rarely',
     file: pause,
-    changes: [['const longestProbeMs = 300_000;', 'const longestProbeMs = 7_200_000;']],
+    changes: [['mostMs: 300_000', 'mostMs: 7_200_000']],
   },
   {
     name: 'a call to a receiver has no deadline',

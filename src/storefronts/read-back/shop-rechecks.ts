@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../core/message-text.ts';
+import { Breaker } from '../../ops/breaker.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck } from '../../store/submission/rechecks.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
@@ -14,7 +15,6 @@ const atOnce = 50;
 /** So many calls in a row without an answer are the shop's failure, not that of their orders. */
 const maxFailures = 3;
 const firstBackOffMs = 5000;
-const maxBackOffMs = 300_000;
 /** The longest wait that the shop may ask for. */
 const maxAskedMs = 3_600_000;
 /** An order that could not be read is read again after the time that it has waited so far, within these limits. */
@@ -39,18 +39,23 @@ export class ShopRechecks {
   /** See `RecheckRule`. Nothing is bought before the first look at the shop since the start; while that fails, every order waits. */
   maxAgeMs = -Infinity;
   #looks = 0;
-  #failures = 0;
+  readonly #breaker: Breaker;
   #isRefused = false;
-  #notBeforeMono = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ShopRechecksDeps) {
     this.#deps = deps;
+    this.#breaker = new Breaker({
+      clock: deps.clock,
+      opensAfter: maxFailures,
+      firstMs: firstBackOffMs,
+      mostMs: 300_000,
+    });
     this.loop = new Loop({ clock: deps.clock, round: (signal) => this.#readDue(signal) });
   }
 
   /** `warn` while the shop refuses the keys, or after several failures in a row. */
   get health(): 'pass' | 'warn' {
-    return this.#isRefused || this.#failures >= maxFailures ? 'warn' : 'pass';
+    return this.#isRefused || this.#breaker.failures >= maxFailures ? 'warn' : 'pass';
   }
 
   async #readDue(signal: AbortSignal): Promise<number> {
@@ -59,12 +64,12 @@ export class ShopRechecks {
     try {
       // Also while the shop backs off: orders that no line waits for any more leave the attention list.
       const due = await store.dueRechecks({ source, nowMs: clock.wallMs(), limit: atOnce });
-      if (this.#backOffLeftMs() > 0) return Math.min(maxIdleMs, this.#backOffLeftMs());
+      if (this.#breaker.waitMs > 0) return Math.min(maxIdleMs, this.#breaker.waitMs);
       if (this.maxAgeMs < 0) await this.#look(signal);
       for (const order of due) {
         await this.#readOne(order, signal);
         if (signal.aborted) return 0;
-        if (this.#backOffLeftMs() > 0) return this.#backOffLeftMs();
+        if (this.#breaker.waitMs > 0) return this.#breaker.waitMs;
         // Each order is a commit: let the rest of the worker run in between.
         await nextTurn();
       }
@@ -89,10 +94,6 @@ export class ShopRechecks {
       this.maxAgeMs = -1;
       logger.warn({ message: messageOf(error) }, 'the newest orders could not be read in search of another worker');
     }
-  }
-
-  #backOffLeftMs(): number {
-    return this.#notBeforeMono - this.#deps.clock.monoMs();
   }
 
   async #readOne(order: DueRecheck, signal: AbortSignal): Promise<void> {
@@ -127,7 +128,7 @@ export class ShopRechecks {
 
   #succeeded(): void {
     if (this.health === 'warn') this.#deps.logger.info('orders of the shop are read again');
-    this.#failures = 0;
+    this.#breaker.works();
     this.#isRefused = false;
   }
 
@@ -135,19 +136,14 @@ export class ShopRechecks {
     const kind = error instanceof ShopApiError ? error.kind : 'internal';
     const isOfShop = ofShop.includes(kind);
     if (!isOfShop && !perhapsOfShop.includes(kind)) return;
-    const { clock, logger } = this.#deps;
     const before = this.health;
-    this.#failures += 1;
     this.#isRefused ||= kind === 'unauthorized';
-    if (isOfShop || this.#failures >= maxFailures) {
-      const ownMs = firstBackOffMs * 2 ** Math.min(10, Math.max(0, this.#failures - maxFailures));
-      const askedMs = error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
-      const waitMs = Math.max(Math.min(ownMs, maxBackOffMs), Math.min(askedMs, maxAskedMs));
-      this.#notBeforeMono = clock.monoMs() + waitMs;
-    }
+    const askedMs = error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
+    if (this.#breaker.fails() || isOfShop)
+      this.#breaker.waitFor(Math.max(firstBackOffMs, Math.min(askedMs, maxAskedMs)));
     if (before === 'pass' && this.health === 'warn') {
       const internal = kind === 'internal' ? { err: error } : { message: String(error) };
-      logger.error({ kind, ...internal }, 'orders that wait to be read again cannot be read');
+      this.#deps.logger.error({ kind, ...internal }, 'orders that wait to be read again cannot be read');
     }
   }
 }

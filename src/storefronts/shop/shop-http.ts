@@ -3,6 +3,7 @@ import { decompress } from '../../core/decompress.ts';
 import { type ExactJsonObject, isJsonObject, parseExactJsonBytes } from '../../core/exact-json.ts';
 import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
+import { Breaker } from '../../ops/breaker.ts';
 import { Deadline } from '../../ops/deadline.ts';
 import { type IncomingAnswer, openConnections, type OutgoingConnections } from '../../ops/outgoing-http.ts';
 import { CallLimit, mostCalls } from './call-limit.ts';
@@ -83,15 +84,16 @@ export class ShopHttp {
   readonly #options: ShopHttpOptions;
   readonly #connections: OutgoingConnections;
   readonly #limit = new CallLimit();
-  /** No call is made before this time: the shop answered what it wanted. */
-  #closed = { untilMono: 0, wanted: '' };
-  #nextMaintenanceMs = maintenanceMs;
+  /** Open while the shop wants no call: for as long as it asks, and the longer, the more 503 came in a row. */
+  readonly #breaker: Breaker;
+  #wanted = '';
   /** The time that the last answer told, and when its call began. */
   #told = { shopMs: Number.NaN, wallMs: 0, mono: 0 };
   #clockAheadMs: number | null = null;
 
   constructor(options: ShopHttpOptions) {
     this.#options = options;
+    this.#breaker = new Breaker({ ...options, opensAfter: 1, firstMs: maintenanceMs, mostMs: maxWaitMs });
     const { origin, pathname } = new URL(options.rest.url);
     this.basePath = pathname.replace(/\/+$/, '');
     const { connect = openConnections, rest, ca } = options;
@@ -129,17 +131,16 @@ export class ShopHttp {
   }
 
   #closeFor(waitMs: number, wanted: string): void {
-    const untilMono = this.#options.clock.monoMs() + waitMs;
-    if (untilMono > this.#closed.untilMono) this.#closed = { untilMono, wanted };
+    if (this.#breaker.waitFor(waitMs)) this.#wanted = wanted;
   }
 
   /** Waits until the shop wants calls. While a call is about to begin, the answer of another may ask to wait. */
   async #mayBegin({ signal, once }: ShopCall): Promise<void> {
     const { clock } = this.#options;
     for (let isRecorded = once?.begins === undefined; ; ) {
-      const closedMs = this.#closed.untilMono - clock.monoMs();
+      const closedMs = this.#breaker.waitMs;
       if (closedMs > maxWaitMs) {
-        const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#closed.wanted})`;
+        const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#wanted})`;
         throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
       }
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
@@ -211,7 +212,7 @@ export class ShopHttp {
         throw new ShopApiError('cached', problem);
       }
       if (![200, 201].includes(status)) throw this.#failure(name, status, headers, bytes);
-      this.#nextMaintenanceMs = maintenanceMs;
+      this.#breaker.works(false);
       const value = parseExactJsonBytes(bytes);
       const notJson = `${name}: ${status}, but not ${platform}'s answer: ${whatItIs(bytes)}`;
       if (value === undefined) throw new ShopApiError('unreadable', this.#withoutSecrets(notJson));
@@ -280,13 +281,12 @@ export class ShopHttp {
 
   /** How long to wait after a 503, in ms: the longer, the more of them came in a row. */
   #maintenance(askedMs: number | null): number {
-    const leftMs = this.#closed.untilMono - this.#options.clock.monoMs();
     // Calls that were under way together count as one.
-    if (leftMs > 0) return leftMs;
-    const waitMs = Math.min(askedMs ?? maxWaitMs, this.#nextMaintenanceMs);
-    this.#nextMaintenanceMs = Math.min(maxWaitMs, this.#nextMaintenanceMs * 2);
-    this.#closeFor(waitMs, 'maintenance');
-    return waitMs;
+    if (this.#breaker.state !== 'open') {
+      this.#breaker.fails({ mostMs: Math.min(askedMs ?? maxWaitMs, maxWaitMs) });
+      this.#wanted = 'maintenance';
+    }
+    return this.#breaker.waitMs;
   }
 
   #withoutSecrets(text: string): string {

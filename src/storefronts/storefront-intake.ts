@@ -192,7 +192,7 @@ export class ShopHandler {
       return false;
     }
     for (const site of sites.filter((one) => !known.has(one))) {
-      await store.rememberSite({ source, site, nowMs });
+      await store.rememberSite({ source, site });
       known.add(site);
     }
     return true;

@@ -91,13 +91,13 @@ export class StoredLines {
 
   /** When the outbox first knew the shop; null: it does not yet. */
   connectedMs(source: string): number | null {
-    const sql = 'SELECT connected_at_ms FROM storefront_connections WHERE source = ?';
+    const sql = 'SELECT connected_at_ms FROM storefronts WHERE source = ?';
     return this.#disk.connection.prepare<[string], number>(sql).pluck().get(source) ?? null;
   }
 
   /** Whether a map of the shop ever had it, as the outbox remembers. */
   wasMapped(source: string, sku: string): boolean {
-    const sql = 'SELECT 1 FROM storefront_mapped_skus WHERE source = ? AND sku = ?';
+    const sql = 'SELECT 1 FROM storefront_skus WHERE source = ? AND sku = ? AND is_mapped IS NOT NULL';
     return this.#disk.connection.prepare<[string, string]>(sql).get(source, sku.toLowerCase()) !== undefined;
   }
 

@@ -1,6 +1,6 @@
 import { whatToDo } from '../../core/operator/attention.ts';
 import type { Attention } from '../read/attention.ts';
-import { columnOf, statementOf } from '../sqlite/database.ts';
+import { statementOf } from '../sqlite/database.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 
 /** Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a check that fails. */
@@ -29,20 +29,13 @@ const selectRows = statementOf<[number], Row>(
 const selectTold = statementOf<[string], AlertCondition>(
   'SELECT condition, count, newest_ms AS newestMs FROM alerts_told WHERE endpoint = ?',
 );
-const selectNextAt = columnOf<[string], number>('SELECT next_at_ms FROM alert_endpoints WHERE endpoint = ?');
 const forgetTold = statementOf<[string], never>('DELETE FROM alerts_told WHERE endpoint = ?');
 const insertTold = statementOf<AlertCondition & { endpoint: string }, never>(
   'INSERT INTO alerts_told (endpoint, condition, count, newest_ms) VALUES (:endpoint, :condition, :count, :newestMs)',
 );
-const setNextAt = statementOf<{ endpoint: string; nextAtMs: number }, never>(
-  `INSERT INTO alert_endpoints (endpoint, next_at_ms) VALUES (:endpoint, :nextAtMs)
-   ON CONFLICT (endpoint) DO UPDATE SET next_at_ms = excluded.next_at_ms`,
+const keepOnly = ['alerts_told WHERE endpoint', "sink_pauses WHERE sink LIKE 'alert:%' AND substr(sink, 7)"].map(
+  (rows) => statementOf<[string], never>(`DELETE FROM ${rows} NOT IN (SELECT value FROM json_each(?))`),
 );
-const keepOnly = [
-  'alerts_told WHERE endpoint',
-  'alert_endpoints WHERE endpoint',
-  "sink_pauses WHERE sink LIKE 'alert:%' AND substr(sink, 7)",
-].map((rows) => statementOf<[string], never>(`DELETE FROM ${rows} NOT IN (SELECT value FROM json_each(?))`));
 
 export class Alerts extends OutboxSteps {
   /** The rows of the attention list, those that matter most before the others; `complete`: there are no more. */
@@ -55,15 +48,16 @@ export class Alerts extends OutboxSteps {
   }
 
   async told(endpoint: string): Promise<Told> {
-    const conditions = selectTold(this.database).all(endpoint);
-    return { conditions, nextAtMs: selectNextAt(this.database).get(endpoint) ?? 0 };
+    const told = selectTold(this.database).all(endpoint);
+    const nextAtMs = told.find(({ condition }) => condition === '')?.newestMs ?? 0;
+    return { conditions: told.filter(({ condition }) => condition !== ''), nextAtMs };
   }
 
   /** Replaces what is known to have been posted to an endpoint. */
   readonly record = this.step(({ database }, { endpoint, conditions, nextAtMs }: Told & { endpoint: string }): void => {
     forgetTold(database).run(endpoint);
-    for (const posted of conditions) insertTold(database).run({ ...posted, endpoint });
-    setNextAt(database).run({ endpoint, nextAtMs });
+    const next = { condition: '', count: 0, newestMs: nextAtMs };
+    for (const posted of [...conditions, next]) insertTold(database).run({ ...posted, endpoint });
   });
 
   /** Forgets endpoints that are not configured any more. */

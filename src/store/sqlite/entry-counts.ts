@@ -4,14 +4,14 @@ import { statementOf, type Sqlite } from './database.ts';
 /** So many new entries are counted at once. Who reads the counts counts those that are newer, at most twice as many. */
 const newEntriesAtOnce = 1000;
 
-const notCounted = 'id > (SELECT counted_up_to FROM counted_entries)';
+const notCounted = "id > (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'counted_up_to')";
 const addNew = statementOf<[], never>(
   `INSERT INTO entry_counts (state, lane, entries)
    SELECT state, lane, count(*) FROM entries WHERE ${notCounted} GROUP BY state, lane
    ON CONFLICT (state, lane) DO UPDATE SET entries = entries + excluded.entries`,
 );
 const moveOn = statementOf<[], never>(
-  'UPDATE counted_entries SET counted_up_to = coalesce((SELECT max(id) FROM entries), 0)',
+  "UPDATE meta SET value = coalesce((SELECT max(id) FROM entries), 0) WHERE name = 'counted_up_to'",
 );
 
 export function countNewEntries(database: Sqlite): void {

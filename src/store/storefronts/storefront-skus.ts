@@ -24,18 +24,20 @@ const longestSku = 128;
 type UnmappedSku = Pick<StorefrontOrder, 'source' | 'orderId' | 'nowMs'> & { readonly sku: string };
 
 const countAgain = statementOf<UnmappedSku, never>(
-  `UPDATE storefront_unmapped_skus SET orders = orders + 1, last_order_id = :orderId, last_seen_at_ms = :nowMs
+  `UPDATE storefront_skus SET unmapped_orders = unmapped_orders + 1, last_order_id = :orderId, last_seen_at_ms = :nowMs
    WHERE source = :source AND sku = :sku`,
 );
-const countSkus = columnOf<[string], number>('SELECT count(*) FROM storefront_unmapped_skus WHERE source = ?');
+const countSkus = columnOf<[string], number>(
+  'SELECT count(*) FROM storefront_skus WHERE source = ? AND unmapped_orders > 0',
+);
 const insertSku = statementOf<UnmappedSku, never>(
-  `INSERT INTO storefront_unmapped_skus (source, sku, orders, last_order_id, first_seen_at_ms, last_seen_at_ms)
-   VALUES (:source, :sku, 1, :orderId, :nowMs, :nowMs)`,
+  `INSERT INTO storefront_skus (source, sku, unmapped_orders, last_order_id, last_seen_at_ms)
+   VALUES (:source, :sku, 1, :orderId, :nowMs)`,
 );
 const selectSightings = statementOf<{ source: string }, SkuSighting>(
   `SELECT sku, sum(unmapped) AS unmappedOrders, sum(bought) AS boughtLines, max(order_id) AS lastOrderId, ${isoOf('max(at)')} AS lastSeenAt FROM (
-     SELECT sku, orders AS unmapped, 0 AS bought, last_order_id AS order_id, last_seen_at_ms AS at
-     FROM storefront_unmapped_skus WHERE source = :source
+     SELECT sku, unmapped_orders AS unmapped, 0 AS bought, last_order_id AS order_id, last_seen_at_ms AS at
+     FROM storefront_skus WHERE source = :source AND unmapped_orders > 0
      UNION ALL
      SELECT json_extract(l.extra, '$.sku'), 0, 1, NULL, NULL FROM lines l JOIN requests r ON r.id = l.request_id
      WHERE r.source = :source AND json_extract(l.extra, '$.sku') IS NOT NULL)
@@ -45,16 +47,16 @@ const selectSightings = statementOf<{ source: string }, SkuSighting>(
 type MappedSkus = Pick<StorefrontOrder, 'source' | 'nowMs'> & { readonly skus: string };
 
 const remember = statementOf<MappedSkus, never>(
-  `INSERT INTO storefront_mapped_skus (source, sku, mapped_at_ms, is_mapped)
-   SELECT :source, value, :nowMs, 1 FROM json_each(:skus) WHERE true
-   ON CONFLICT DO UPDATE SET is_mapped = 1 WHERE is_mapped = 0`,
+  `INSERT INTO storefront_skus (source, sku, is_mapped) SELECT :source, value, 1 FROM json_each(:skus) WHERE true
+   ON CONFLICT DO UPDATE SET is_mapped = 1 WHERE is_mapped IS NOT 1`,
 );
 const lose = statementOf<MappedSkus, never>(
-  `UPDATE storefront_mapped_skus SET is_mapped = 0
+  `UPDATE storefront_skus SET is_mapped = 0
    WHERE source = :source AND is_mapped = 1 AND sku NOT IN (SELECT value FROM json_each(:skus))`,
 );
 const selectMapped = columnOf<Omit<MappedSkus, 'nowMs'>, string>(
-  'SELECT sku FROM storefront_mapped_skus WHERE source = :source AND sku IN (SELECT value FROM json_each(:skus))',
+  `SELECT sku FROM storefront_skus WHERE source = :source AND is_mapped IS NOT NULL
+     AND sku IN (SELECT value FROM json_each(:skus))`,
 );
 const selectBought = columnOf<{ source: string; sinceMs: number }, string>(
   `SELECT DISTINCT json_extract(l.extra, '$.sku') AS sku FROM (SELECT * FROM lines ORDER BY id DESC LIMIT 20000) l

@@ -24,14 +24,15 @@ const selectUnreadOfOthers = statementOf<[string], OrderKey>(
 const clearUnread = statementOf<[string, string], never>(
   'UPDATE storefront_orders SET awaits_read_back = 0 WHERE source = ? AND order_id = ?',
 );
-const selectWatermark = columnOf<[string], number>('SELECT modified_ms FROM storefront_watermarks WHERE source = ?');
-const advanceWatermark = statementOf<{ source: string; modifiedMs: number; nowMs: number }, never>(
-  `INSERT INTO storefront_watermarks (source, modified_ms, updated_at_ms) VALUES (:source, :modifiedMs, :nowMs)
-   ON CONFLICT (source) DO UPDATE SET modified_ms = :modifiedMs, updated_at_ms = :nowMs WHERE :modifiedMs > modified_ms`,
+const selectWatermark = columnOf<[string], number>(
+  'SELECT read_until_ms FROM storefronts WHERE source = ? AND read_until_ms IS NOT NULL',
 );
-const lowerWatermark = statementOf<{ source: string; presentMs: number; nowMs: number }, never>(
-  `UPDATE storefront_watermarks SET modified_ms = :presentMs, updated_at_ms = :nowMs
-   WHERE source = :source AND modified_ms > :presentMs`,
+const advanceWatermark = statementOf<{ source: string; modifiedMs: number }, never>(
+  `INSERT INTO storefronts (source, read_until_ms) VALUES (:source, :modifiedMs)
+   ON CONFLICT (source) DO UPDATE SET read_until_ms = max(:modifiedMs, coalesce(read_until_ms, :modifiedMs))`,
+);
+const lowerWatermark = statementOf<{ source: string; presentMs: number }, never>(
+  'UPDATE storefronts SET read_until_ms = :presentMs WHERE source = :source AND read_until_ms > :presentMs',
 );
 
 const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId: string; refundCount: number }>(
@@ -50,15 +51,17 @@ const selectKept = columnOf<[string, string], string>(
   `SELECT kept_order FROM storefront_orders WHERE source = ? AND order_id = ? AND ${isKept}`,
 );
 const connect = statementOf<{ source: string; nowMs: number }, never>(
-  `INSERT INTO storefront_connections (source, connected_at_ms) VALUES (:source, :nowMs)
-   ON CONFLICT (source) DO NOTHING`,
+  `INSERT INTO storefronts (source, connected_at_ms) VALUES (:source, :nowMs)
+   ON CONFLICT (source) DO UPDATE SET connected_at_ms = :nowMs WHERE connected_at_ms IS NULL`,
 );
-const selectSites = columnOf<[string], string>('SELECT site FROM storefront_sites WHERE source = ?');
-const rememberSite = statementOf<{ source: string; site: string; nowMs: number }, never>(
-  `INSERT INTO storefront_sites (source, site, seen_at_ms) VALUES (:source, :site, :nowMs) ON CONFLICT DO NOTHING`,
+const selectSites = columnOf<[string], string>('SELECT value FROM storefronts, json_each(sites) WHERE source = ?');
+const rememberSite = statementOf<{ source: string; site: string }, never>(
+  `INSERT INTO storefronts (source, sites) VALUES (:source, json_array(:site))
+   ON CONFLICT (source) DO UPDATE SET sites = json_insert(sites, '$[#]', :site)
+   WHERE NOT EXISTS (SELECT 1 FROM json_each(sites) WHERE value = :site)`,
 );
 const selectConnection = columnOf<[string], number>(
-  'SELECT connected_at_ms FROM storefront_connections WHERE source = ?',
+  'SELECT connected_at_ms FROM storefronts WHERE source = ? AND connected_at_ms IS NOT NULL',
 );
 
 /** Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again under another source. */
@@ -132,7 +135,7 @@ export class Storefronts extends OutboxSteps {
   readonly advanceWatermark = this.write(advanceWatermark);
   /** Lowers a watermark that lies in the future, by a clock that was ahead, to the present. Returns whether it did. */
   readonly lowerWatermark = this.step(
-    ({ database }, present: { source: string; presentMs: number; nowMs: number }) =>
+    ({ database }, present: { source: string; presentMs: number }) =>
       lowerWatermark(database).run(present).changes === 1,
   );
 }

@@ -21,9 +21,8 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   { table: 'attempts', columns: ['opened_at_ms'], where: 'closed_at_ms IS NULL' },
   { table: 'deliveries', columns: ['due_at_ms'], where: `done_version < due_version AND due_at_ms < ${neverMs}` },
   { table: 'sink_pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
-  { table: 'alert_endpoints', columns: ['next_at_ms'], where: 'true' },
   // The start of a pause moves with the clock, and must not look like a new one.
-  { table: 'alerts_told', columns: ['newest_ms'], where: "condition = 'pause' OR condition = 'sink'" },
+  { table: 'alerts_told', columns: ['newest_ms'], where: "condition IN ('', 'pause', 'sink')" },
   { table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'scope_evidence', columns: ['at_ms'], where: 'true' },
   { table: 'storefront_orders', columns: ['seen_at_ms'], where: 'awaits_read_back = 1' },
@@ -33,8 +32,8 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
     where: 'recheck_since_ms IS NOT NULL',
   },
   { table: 'shop_fingerprints', columns: ['seen_at_ms'], where: 'true' },
-  // A connection that an ahead clock dated would refuse all that is paid until then. 0: an earlier version served the shop.
-  { table: 'storefront_connections', columns: ['connected_at_ms'], where: 'connected_at_ms > 0' },
+  // A connection that an ahead clock dated would refuse all that is paid until then.
+  { table: 'storefronts', columns: ['connected_at_ms'], where: 'true' },
 ];
 
 const moveTimes = movedColumns.map(({ table, columns, where }) =>

@@ -54,7 +54,7 @@ export class Watermark {
   async advance(readToMs: number): Promise<void> {
     const { store, shop, clock } = this.#deps;
     const nowMs = clock.wallMs();
-    await store.advanceWatermark({ source: shop.source, modifiedMs: Math.min(readToMs, nowMs), nowMs });
+    await store.advanceWatermark({ source: shop.source, modifiedMs: Math.min(readToMs, nowMs) });
   }
 
   /** @throws ShopApiError `clock` when this machine's clock is so wrong that nothing may be bought by it */
@@ -77,7 +77,7 @@ export class Watermark {
     // lowered to the later of both clocks, because orders from before the first start are never bought.
     const nowMs = clock.wallMs();
     const presentMs = nowMs + Math.max(0, -clockAheadMs) + toleranceMs;
-    const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs, nowMs });
+    const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs });
     if (wasLowered) {
       logger.warn({ to: isoTime(presentMs) }, 'the watermark of the shop was in the future; read-back begins now');
     }

@@ -88,7 +88,7 @@ class FirstWeek {
     const { config } = loadConfig({ file: this.#installation.configFile, environment: {} });
     await openOutbox(config, 'if-missing').store.close();
     const database = new SqliteDatabase(this.#installation.databasePath);
-    const connect = database.prepare('INSERT INTO storefront_connections (source, connected_at_ms) VALUES (?, ?)');
+    const connect = database.prepare('INSERT INTO storefronts (source, connected_at_ms) VALUES (?, ?)');
     for (const { row, name } of this.#shops) {
       if (row.connectedH !== 0) connect.run(name, Date.now() - (row.connectedH ?? 30 * 24) * 3_600_000);
     }

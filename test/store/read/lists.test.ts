@@ -91,6 +91,7 @@ describe('the list of deliveries', () => {
       requestId,
       source: 'shop1',
       orderId: '1',
+      file: null,
       sink: 'folder',
       tries: 1,
       lastError: 'disk full',

@@ -23,7 +23,7 @@ function write(sql: string): void {
 function countedUpTo(): number {
   const database = new SqliteDatabase(outbox.path, { readonly: true });
   try {
-    return Number(database.prepare('SELECT counted_up_to FROM counted_entries').pluck().get());
+    return Number(database.prepare("SELECT value FROM meta WHERE name = 'counted_up_to'").pluck().get());
   } finally {
     database.close();
   }

@@ -130,18 +130,23 @@ CREATE TABLE storefront_orders (
   other_result     TEXT,
   PRIMARY KEY (source, order_id)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE storefront_watermarks (
-  source        TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
-  modified_ms   INTEGER NOT NULL,
-  updated_at_ms INTEGER NOT NULL
+CREATE TABLE storefronts (
+  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
+  -- The first start with it. What was paid before was not sold for this worker to buy.
+  connected_at_ms INTEGER,
+  -- How far its list of orders was read back, by the shop's clock. Every older change is on disk.
+  read_until_ms   INTEGER,
+  -- The addresses by which it names itself in its orders, as JSON: an order that names another one comes from a copy of the shop.
+  sites           TEXT NOT NULL DEFAULT '[]'
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE storefront_unmapped_skus (
-  source           TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  sku              TEXT NOT NULL CHECK (length(sku) <= 128),
-  orders           INTEGER NOT NULL CHECK (orders > 0),
-  last_order_id    TEXT NOT NULL,
-  first_seen_at_ms INTEGER NOT NULL,
-  last_seen_at_ms  INTEGER NOT NULL,
+CREATE TABLE storefront_skus (
+  source          TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  sku             TEXT NOT NULL,
+  -- 1: the map that is in use has it; 0: an earlier one had it; null: none had it.
+  is_mapped       INTEGER CHECK (is_mapped IN (0, 1)),
+  unmapped_orders INTEGER NOT NULL DEFAULT 0,
+  last_order_id   TEXT,
+  last_seen_at_ms INTEGER,
   PRIMARY KEY (source, sku)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE shop_fingerprints (
@@ -151,30 +156,12 @@ CREATE TABLE shop_fingerprints (
   seen_at_ms INTEGER NOT NULL,
   PRIMARY KEY (kind, value)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE storefront_connections (
-  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
-  connected_at_ms INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE storefront_sites (
-  source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  site       TEXT NOT NULL CHECK (length(site) BETWEEN 1 AND 1024),
-  seen_at_ms INTEGER NOT NULL,
-  PRIMARY KEY (source, site)
-) STRICT, WITHOUT ROWID;
 CREATE TABLE storefront_marks (
   source   TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
   kind     TEXT NOT NULL CHECK (kind = 'is' OR kind = 'part_of' OR kind = 'names' OR kind = 'payment' OR kind = 'key'),
   value    TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 256),
   order_id TEXT NOT NULL CHECK (length(order_id) BETWEEN 1 AND 128),
   PRIMARY KEY (source, value, kind, order_id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE storefront_mapped_skus (
-  source       TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  sku          TEXT NOT NULL,
-  mapped_at_ms INTEGER NOT NULL,
-  -- 1: the map that is in use has it.
-  is_mapped    INTEGER NOT NULL DEFAULT 0 CHECK (is_mapped IN (0, 1)),
-  PRIMARY KEY (source, sku)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE entries (
   id                        INTEGER PRIMARY KEY,
@@ -414,20 +401,12 @@ CREATE TABLE alerts_told (
   newest_ms INTEGER NOT NULL,
   PRIMARY KEY (endpoint, condition)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE alert_endpoints (
-  endpoint    TEXT PRIMARY KEY,
-  next_at_ms  INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
 CREATE TABLE entry_counts (
   state   TEXT NOT NULL,
   lane    TEXT NOT NULL,
   entries INTEGER NOT NULL,
   PRIMARY KEY (state, lane)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE counted_entries (
-  id            INTEGER PRIMARY KEY CHECK (id = 1),
-  counted_up_to INTEGER NOT NULL
-) STRICT;
 CREATE TABLE hourly_statistics (
   name TEXT NOT NULL CHECK (length(name) <= 16),
   hour INTEGER NOT NULL,
@@ -435,14 +414,15 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', '77c16af0a57ffdc72fa809e2d67425dec6e02197b38e9d0acafe60a09f8d9c18');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', 'fd1f0e58bd1c55ddd3e86e9921f498b477fb4715456ec6dcd139a111a345026a');
 INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
-INSERT INTO schema_files VALUES ('views/outbox.sql', 'a5cbb7c5aeadd38201f5b3f6276b6b53d25130153ee9ae6946a56afa28aeb9b6');
+INSERT INTO schema_files VALUES ('views/outbox.sql', 'cb2d7281bba77f7bb49f8fb0f5621822ae286169ef31eb54e0e1c73bccdcdb43');
 INSERT INTO schema_files VALUES ('views/outbox_attention.sql', 'fc1bade819ae238bd9f8c9ad5186e39535ab23884972536935c3c259ac38a982');
 INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
-INSERT INTO meta VALUES ('database_id', '328cdebd6062a0685e76f2c76f1db45c');
+INSERT INTO meta VALUES ('counted_up_to', '0');
+INSERT INTO meta VALUES ('database_id', '15b6e64820bf88b8cabf56f6bb69cb5f');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -551,7 +531,6 @@ INSERT INTO deliveries VALUES (9, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NUL
 INSERT INTO deliveries VALUES (10, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
 INSERT INTO audit VALUES (1, 2500, 'cli:anna', 'cancel', 'os-d5yv3fkvgjawjef4737olw7j6m', 'the shop asked', '{"before":{"state":"pending","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"cancelled","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":"cancelled_by_person","review_reason":null}}');
 INSERT INTO audit VALUES (2, 2500, 'cli:anna', 'hold', 'os-2ottfydyd2vb5fqelitwubncep', 'the shop asked', '{"before":{"state":"pending","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"held","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":"pending","replaced":false,"order_number":null,"error_code":null,"review_reason":"the shop asked"}}');
-INSERT INTO counted_entries VALUES (1, 0);
 INSERT INTO hourly_statistics VALUES ('bought', 0, 'USD', 3);
 INSERT INTO hourly_statistics VALUES ('calls', 0, 'submit', 8);
 INSERT INTO hourly_statistics VALUES ('latency', 0, '16', 1);
@@ -635,7 +614,7 @@ CREATE INDEX audit_by_subject ON audit (subject, at_ms);
 CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER entries_change_their_count AFTER UPDATE OF state, lane ON entries
-WHEN (NEW.state <> OLD.state OR NEW.lane <> OLD.lane) AND NEW.id <= (SELECT counted_up_to FROM counted_entries)
+WHEN (NEW.state <> OLD.state OR NEW.lane <> OLD.lane) AND NEW.id <= (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'counted_up_to')
 BEGIN
   UPDATE entry_counts SET entries = entries - 1 WHERE state = OLD.state AND lane = OLD.lane;
   INSERT INTO entry_counts (state, lane, entries) VALUES (NEW.state, NEW.lane, 1)
@@ -717,8 +696,9 @@ SELECT r.source, r.order_id, d.sink, d.done_version >= d.due_version AS done, d.
        CASE WHEN d.given_up_at_ms IS NULL
             THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') END AS due_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at
-FROM deliveries d JOIN requests r ON r.id = d.request_id;
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at,
+       (SELECT name FROM files WHERE number = -d.request_id) AS file
+FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id;
 CREATE VIEW audit_log AS
 SELECT id, strftime('%Y-%m-%dT%H:%M:%fZ', at_ms / 1000.0, 'unixepoch') AS at, actor, action, subject, reason, detail
 FROM audit;

@@ -46,11 +46,7 @@ const keptColumns = [
   'rejections.created_at_ms',
   'requests.received_at_ms',
   'requests.updated_at_ms',
-  'storefront_mapped_skus.mapped_at_ms',
-  'storefront_sites.seen_at_ms',
-  'storefront_unmapped_skus.first_seen_at_ms',
-  'storefront_unmapped_skus.last_seen_at_ms',
-  'storefront_watermarks.updated_at_ms',
+  'storefront_skus.last_seen_at_ms',
   'variant_limits.learned_at_ms',
   'wholesale_keys.rate_limited_at_ms',
   'wholesale_keys.used_elsewhere_since_ms',
@@ -62,7 +58,7 @@ const keptColumns = [
   // By the shop's clock.
   'storefront_orders.modified_ms',
   'storefront_orders.paid_ms',
-  'storefront_watermarks.modified_ms',
+  'storefronts.read_until_ms',
   // Lengths.
   'attempts.duration_ms',
   'wholesale_keys.throttle_length_ms',

@@ -184,22 +184,28 @@ CREATE TABLE storefront_orders (
 CREATE INDEX storefront_orders_awaiting ON storefront_orders (source, seen_at_ms) WHERE awaits_read_back = 1;
 CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_at_ms) WHERE recheck_since_ms IS NOT NULL;
 
--- How far each storefront's list of orders was read back, by the shop's clock. Every older change is on disk.
-CREATE TABLE storefront_watermarks (
-  source        TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
-  modified_ms   INTEGER NOT NULL,
-  updated_at_ms INTEGER NOT NULL
+-- What is known about each shop.
+CREATE TABLE storefronts (
+  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
+  -- The first start with it. What was paid before was not sold for this worker to buy.
+  connected_at_ms INTEGER,
+  -- How far its list of orders was read back, by the shop's clock. Every older change is on disk.
+  read_until_ms   INTEGER,
+  -- The addresses by which it names itself in its orders, as JSON: an order that names another one comes from a copy of the shop.
+  sites           TEXT NOT NULL DEFAULT '[]'
 ) STRICT, WITHOUT ROWID;
 
--- SKUs that the SKU map did not know when an order with them was first seen, and in how many orders. Lines with them are
--- ignored, so without this nobody would notice a product that is missing from the map.
-CREATE TABLE storefront_unmapped_skus (
-  source           TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  sku              TEXT NOT NULL CHECK (length(sku) <= 128),
-  orders           INTEGER NOT NULL CHECK (orders > 0),
-  last_order_id    TEXT NOT NULL,
-  first_seen_at_ms INTEGER NOT NULL,
-  last_seen_at_ms  INTEGER NOT NULL,
+-- SKUs of each shop that its SKU map has or ever had, in the form in which they are compared: a line with one of them is ours, also
+-- when the map has lost it. And SKUs as orders have them that the map did not know when an order with them was first seen:
+-- lines with them are ignored, so without this nobody would notice a product that is missing from the map.
+CREATE TABLE storefront_skus (
+  source          TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
+  sku             TEXT NOT NULL,
+  -- 1: the map that is in use has it; 0: an earlier one had it; null: none had it.
+  is_mapped       INTEGER CHECK (is_mapped IN (0, 1)),
+  unmapped_orders INTEGER NOT NULL DEFAULT 0,
+  last_order_id   TEXT,
+  last_seen_at_ms INTEGER,
   PRIMARY KEY (source, sku)
 ) STRICT, WITHOUT ROWID;
 
@@ -213,20 +219,6 @@ CREATE TABLE shop_fingerprints (
   PRIMARY KEY (kind, value)
 ) STRICT, WITHOUT ROWID;
 
--- When each shop was connected: the first start with it. What was paid before was not sold for this worker to buy.
-CREATE TABLE storefront_connections (
-  source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
-  connected_at_ms INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- The addresses by which each shop names itself in its orders: an order that names another one comes from a copy of the shop.
-CREATE TABLE storefront_sites (
-  source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  site       TEXT NOT NULL CHECK (length(site) BETWEEN 1 AND 1024),
-  seen_at_ms INTEGER NOT NULL,
-  PRIMARY KEY (source, site)
-) STRICT, WITHOUT ROWID;
-
 -- By what orders of one shop are found to be one purchase. `is`: its own id and number; `part_of`: the order of which the shop says
 -- that it is a part; `names`: ids and numbers of others in its data; `payment`: the id of its payment; `key`: the secret of its sale, as a digest.
 CREATE TABLE storefront_marks (
@@ -237,17 +229,6 @@ CREATE TABLE storefront_marks (
   PRIMARY KEY (source, value, kind, order_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX storefront_marks_by_order ON storefront_marks (source, order_id);
-
--- SKUs that a map of the source ever had, in the form in which they are compared: a line with one of them is ours, also when
--- the map has lost it.
-CREATE TABLE storefront_mapped_skus (
-  source       TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  sku          TEXT NOT NULL,
-  mapped_at_ms INTEGER NOT NULL,
-  -- 1: the map that is in use has it.
-  is_mapped    INTEGER NOT NULL DEFAULT 0 CHECK (is_mapped IN (0, 1)),
-  PRIMARY KEY (source, sku)
-) STRICT, WITHOUT ROWID;
 
 -- Submission ----------------------------------------------------------------------------------------------------------
 
@@ -587,7 +568,8 @@ CREATE INDEX audit_by_subject ON audit (subject, at_ms);
 CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 
--- What was posted to each alert endpoint, so that a restart neither repeats nor loses an alert.
+-- What was posted to each alert endpoint, so that a restart neither repeats nor loses an alert. The time of the row without a condition
+-- is that until which the endpoint gets no other alert.
 CREATE TABLE alerts_told (
   endpoint  TEXT NOT NULL,
   condition TEXT NOT NULL,
@@ -597,16 +579,10 @@ CREATE TABLE alerts_told (
   PRIMARY KEY (endpoint, condition)
 ) STRICT, WITHOUT ROWID;
 
--- Until when an endpoint gets no other alert.
-CREATE TABLE alert_endpoints (
-  endpoint    TEXT PRIMARY KEY,
-  next_at_ms  INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- Counts and statistics -------------------------------------------------------------------------------------------------
 
 -- How many entries each lane has in each state: who asks for a count must not wait for a scan of a million rows. The counts of
--- the entries up to `counted_up_to` are kept here; those after it are the newest and few, and are counted when somebody asks.
+-- the entries up to `counted_up_to` (in meta) are kept here; those after it are the newest and few, and are counted when somebody asks.
 -- So a count is exact whichever statement made the change, and taking in a line does not pay for it: a trigger for each new
 -- entry was a third of that.
 CREATE TABLE entry_counts (
@@ -616,15 +592,10 @@ CREATE TABLE entry_counts (
   PRIMARY KEY (state, lane)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE counted_entries (
-  id            INTEGER PRIMARY KEY CHECK (id = 1),
-  counted_up_to INTEGER NOT NULL
-) STRICT;
-
-INSERT INTO counted_entries (id, counted_up_to) VALUES (1, 0);
+INSERT INTO meta (name, value) VALUES ('counted_up_to', '0');
 
 CREATE TRIGGER entries_change_their_count AFTER UPDATE OF state, lane ON entries
-WHEN (NEW.state <> OLD.state OR NEW.lane <> OLD.lane) AND NEW.id <= (SELECT counted_up_to FROM counted_entries)
+WHEN (NEW.state <> OLD.state OR NEW.lane <> OLD.lane) AND NEW.id <= (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'counted_up_to')
 BEGIN
   UPDATE entry_counts SET entries = entries - 1 WHERE state = OLD.state AND lane = OLD.lane;
   INSERT INTO entry_counts (state, lane, entries) VALUES (NEW.state, NEW.lane, 1)

@@ -1,8 +1,6 @@
-import { runChecks } from '../admin/health-server.ts';
 import { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import { usualSource } from '../intake/http/settings.ts';
 import type { Config } from '../config/config.ts';
-import { newestBackupMs } from '../store/sqlite/backup.ts';
 import type { Admin, AdminDeps } from './admin.ts';
 import { resultSinks } from './open-outbox.ts';
 import type { Upkeep } from './upkeep.ts';
@@ -22,33 +20,21 @@ export function buildMetrics(
 export function watchParts(
   { metrics, clock }: PartDeps,
   { store, submission, webhook }: WorkerParts,
-  { reloader, checks, upkeep, admin }: Pick<AdminDeps, 'reloader' | 'checks'> & { upkeep: Upkeep; admin: Admin },
+  { admin, ...own }: Pick<AdminDeps, 'reloader' | 'checks'> & { upkeep: Upkeep; admin: Admin },
   current: CurrentConfig,
 ): void {
-  const { gate, apiClock } = submission;
   metrics.watch({
-    read: store.read,
-    pauses: () => store.submission.pauses.all(),
-    checks: () => runChecks(checks),
-    budget: () => gate.usage().map((usage) => ({ ...usage, rateLimited: gate.rateLimitedTotal(usage.keyName) })),
+    ...submission,
+    ...own,
+    store,
+    clock,
+    config: () => current.config,
     sinks: () => {
       const names = sinkNames(current.config);
       metrics.events.knowSinks(names);
       return names;
     },
-    disk: async () => {
-      const { minFreeBytes } = current.config.disk;
-      return { ...(await store.fileSizes()), freeBytes: await store.freeBytes(), minFreeBytes };
-    },
-    clockAheadMs: () => apiClock.read().aheadMs,
-    refusedCallers: () => ({
-      admin: admin.refusedCallers,
-      ...(webhook === null ? {} : { webhook: webhook.refusedCallers }),
-    }),
-    reload: () => reloader?.last() ?? null,
-    upkeep: () => upkeep.results,
-    lastBackupMs: () => newestBackupMs(current.config.backup.folder),
-    nowMs: () => clock.wallMs(),
+    listeners: () => (webhook === null ? { admin } : { admin, webhook }),
   });
 }
 

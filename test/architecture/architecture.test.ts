@@ -29,7 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   storefronts: { modules: ['core', 'store', 'ops'] },
   submit: { modules: ['core', 'store', 'ops', 'wholesale'] },
   results: { modules: ['core', 'store', 'ops'] },
-  admin: { modules: ['core', 'config', 'store', 'ops'] },
+  admin: { modules: workerModules },
   app: { modules: [...workerModules, 'admin'] },
   cli: { modules: [...workerModules, 'admin', 'app'] },
   'main.ts': { modules: ['cli'], packages: [] },

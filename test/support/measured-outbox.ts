@@ -28,18 +28,41 @@ export async function measuredOutbox(changes: Partial<GaugeSources> = {}) {
   metrics.events.knowSinks(['folder']);
   const limit = { used: 3, capacity: 20, freeInMs: 1500 };
   metrics.watch({
-    read: outbox.store.read,
-    pauses: () => outbox.store.submission.pauses.all(),
-    checks: async () => ({ database: 'pass', submission: 'warn', disk: 'fail' }),
-    budget: () => [{ keyName: 'main', orders: limit, requests: limit, backOffMs: 0, rateLimited: 2 }],
+    store: {
+      read: outbox.store.read,
+      submission: outbox.store.submission,
+      fileSizes: () => outbox.store.fileSizes(),
+      freeBytes: async () => 1000,
+    },
+    gate: {
+      usage: () => [
+        {
+          keyName: 'main',
+          isPaused: false,
+          orders: limit,
+          requests: limit,
+          backOffMs: 0,
+          spendsPerMinute: 20,
+          throttle: null,
+        },
+      ],
+      rateLimitedTotal: () => 2,
+    },
+    apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) },
+    checks: [
+      { name: 'database', check: () => 'pass' },
+      { name: 'submission', check: () => 'warn' },
+      { name: 'disk', check: () => 'fail' },
+    ],
+    config: () => ({ disk: { minFreeBytes: 500 }, backup: { folder: '/nowhere' } }),
     sinks: () => ['folder'],
-    disk: async () => ({ ...(await outbox.store.fileSizes()), freeBytes: 1000, minFreeBytes: 500 }),
-    clockAheadMs: () => null,
-    refusedCallers: () => ({ admin: new Map(), webhook: new Map([['connections', 4]]) }),
-    reload: () => ({ succeeded: true, succeededAtMs: 5000 }),
-    upkeep: () => new Map([['check', { outcome: 'damaged', doneAtMs: 3000 }]] as const),
-    lastBackupMs: () => 7000,
-    nowMs: () => 61_000,
+    listeners: () => ({
+      admin: { refusedCallers: new Map() },
+      webhook: { refusedCallers: new Map([['connections', 4]]) },
+    }),
+    reloader: { last: () => ({ succeeded: true, succeededAtMs: 5000 }) },
+    upkeep: { results: new Map([['check', { outcome: 'damaged', doneAtMs: 3000 }]]) },
+    clock: { wallMs: () => 61_000 },
     ...changes,
   });
   return { outbox, metrics, time };

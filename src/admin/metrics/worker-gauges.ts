@@ -1,40 +1,37 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import { entryStates } from '../../core/entry/states.ts';
-import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { Config } from '../../config/config.ts';
+import type { Clock } from '../../core/clock.ts';
 import { attentionKinds } from '../../store/read/attention.ts';
 import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../../store/sqlite/upkeep-results.ts';
-import type { CheckStatus } from '../health-server.ts';
+import { newestBackupMs } from '../../store/sqlite/backup.ts';
+import type { Store } from '../../store/store.ts';
+import type { Submission } from '../../store/submission/submission.ts';
+import type { ApiClock } from '../../submit/api-clock.ts';
+import type { BudgetGate } from '../../submit/budget-gate.ts';
+import { type CheckStatus, type HealthCheck, type HealthServer, runChecks } from '../health-server.ts';
 import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } from './metric-labels.ts';
 
 /** So many rows of the attention list, and so many results of each sink, are counted: the worker does nothing else meanwhile. */
 const mostCounted = 10_000;
 
-type LimitUsage = Readonly<Record<'used' | 'capacity' | 'freeInMs', number>>;
-
-/** Where the values come from at each scrape. Times are in ms. */
+/** Where the values come from at each scrape. */
 export interface GaugeSources {
-  readonly read: Pick<
-    OutboxReader,
-    'counts' | 'backlog' | 'attentionCounts' | 'dueResults' | 'sinkPauses' | 'spending'
-  >;
-  readonly pauses: () => Promise<readonly { readonly scope: string; readonly reason: string }[]>;
-  readonly checks: () => Promise<Readonly<Record<string, CheckStatus>>>;
-  readonly budget: () => readonly Readonly<
-    { keyName: string; orders: LimitUsage; requests: LimitUsage } & Record<'backOffMs' | 'rateLimited', number>
-  >[];
+  readonly store: Pick<Store, 'fileSizes' | 'freeBytes' | 'read'> & { readonly submission: Pick<Submission, 'pauses'> };
+  readonly gate: Pick<BudgetGate, 'usage' | 'rateLimitedTotal'>;
+  readonly apiClock: Pick<ApiClock, 'read'>;
+  readonly checks: readonly HealthCheck[];
+  readonly config: () => {
+    readonly disk: Pick<Config['disk'], 'minFreeBytes'>;
+    readonly backup: Pick<Config['backup'], 'folder'>;
+  };
   readonly sinks: () => readonly string[];
-  readonly disk: () => Promise<Readonly<Record<'databaseBytes' | 'walBytes' | 'freeBytes' | 'minFreeBytes', number>>>;
-  /** How far this machine's clock is ahead of the API's; null: not known. */
-  readonly clockAheadMs: () => number | null;
-  /** Callers that were refused before they were known, by listener and reason. */
-  readonly refusedCallers: () => Readonly<Record<string, ReadonlyMap<string, number>>>;
+  /** They count callers that were refused before they were known. */
+  readonly listeners: () => Readonly<Record<string, Pick<HealthServer, 'refusedCallers'>>>;
   /** Null: the configuration cannot be read again. */
-  readonly reload: () => { readonly succeeded: boolean; readonly succeededAtMs: number } | null;
-  /** How each task of the upkeep ended the last time. */
-  readonly upkeep: () => ReadonlyMap<UpkeepTask, Pick<UpkeepResult, 'outcome' | 'doneAtMs'>>;
-  /** When the newest backup was made; null: there is none. */
-  readonly lastBackupMs: () => number | null;
-  readonly nowMs: () => number;
+  readonly reloader: { last(): { readonly succeeded: boolean; readonly succeededAtMs: number } } | null;
+  readonly upkeep: { readonly results: ReadonlyMap<UpkeepTask, Pick<UpkeepResult, 'outcome' | 'doneAtMs'>> };
+  readonly clock: Pick<Clock, 'wallMs'>;
 }
 
 /** A value that was read, of the metric of this name. */
@@ -58,10 +55,10 @@ const families: readonly Family[] = [
       outbox_entries: ['Entries of the outbox, by state.', 'state'],
       outbox_oldest_open_seconds: ['How long the oldest entry that is still open has waited; 0: none is open.'],
     },
-    read: ({ read, nowMs }) => {
+    read: ({ store: { read }, clock }) => {
       const counts = read.counts();
       const { oldestOpenMs } = read.backlog();
-      const ageMs = oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs);
+      const ageMs = oldestOpenMs === null ? 0 : Math.max(0, clock.wallMs() - oldestOpenMs);
       return [
         ...entryStates.map((state): Sample => ['outbox_entries', counts[state], { state }]),
         ['outbox_oldest_open_seconds', ageMs / 1000],
@@ -73,7 +70,7 @@ const families: readonly Family[] = [
     metrics: {
       attention: [`Rows of the attention list, by kind; ${mostCounted} are counted at most.`, 'kind'],
     },
-    read: ({ read }) => {
+    read: ({ store: { read } }) => {
       const counts = read.attentionCounts({}, mostCounted);
       return attentionKinds.map((kind) => ['attention', counts[kind] ?? 0, { kind }]);
     },
@@ -84,8 +81,8 @@ const families: readonly Family[] = [
       spent_today: ['What the API charged since 00:00 UTC, in the unit of the currency.', 'currency'],
       refunded_today: ['The cost of orders that ended as refunded since 00:00 UTC.', 'currency'],
     },
-    read: ({ read, nowMs }) => {
-      const fromMs = nowMs();
+    read: ({ store: { read }, clock }) => {
+      const fromMs = clock.wallMs();
       return read.spending({ fromMs, untilMs: fromMs + 1 }).flatMap(({ currency, ...amounts }) => {
         const labels = { currency: /^[A-Z]{3}$/.test(currency) ? currency : other };
         return [
@@ -101,8 +98,8 @@ const families: readonly Family[] = [
       paused_scopes: ['Paused scopes, by kind.', 'kind'],
       submission_paused: ['Paused scopes, by the reason of the pause.', 'reason'],
     },
-    read: async (sources) => {
-      const pauses = await sources.pauses();
+    read: async ({ store }) => {
+      const pauses = await store.submission.pauses.all();
       const kinds = pauses.map(({ scope }) => scopeKindOf(scope));
       const reasons = pauses.map(({ reason }) => oneOf(pauseReasons, reason));
       return [
@@ -120,8 +117,8 @@ const families: readonly Family[] = [
       rate_limit_back_off_seconds: ['For how long a key still backs off after a 429.', 'key'],
       rate_limited_responses_total: ['Calls that the API answered with 429.', 'key'],
     },
-    read: (sources) =>
-      sources.budget().flatMap(({ keyName: key, backOffMs, rateLimited, ...limits }): readonly Sample[] => [
+    read: ({ gate }) =>
+      gate.usage().flatMap(({ keyName: key, backOffMs, ...limits }): readonly Sample[] => [
         ...(['orders', 'requests'] as const).flatMap((limit): readonly Sample[] => {
           const { used, capacity, freeInMs } = limits[limit];
           return [
@@ -131,7 +128,7 @@ const families: readonly Family[] = [
           ];
         }),
         ['rate_limit_back_off_seconds', backOffMs / 1000, { key }],
-        ['rate_limited_responses_total', rateLimited, { key }],
+        ['rate_limited_responses_total', gate.rateLimitedTotal(key), { key }],
       ]),
   },
   {
@@ -140,7 +137,7 @@ const families: readonly Family[] = [
       results_pending: [`Results that wait for a sink; ${mostCounted} of each are counted at most.`, 'sink'],
       sink_paused: ['1: this sink fails, so one result at a time is tried.', 'sink'],
     },
-    read: ({ read, sinks }) => {
+    read: ({ store: { read }, sinks }) => {
       const names = sinks();
       const due = read.dueResults(names, mostCounted);
       const paused = new Set(read.sinkPauses().map(({ sink }) => sink));
@@ -158,13 +155,13 @@ const families: readonly Family[] = [
       disk_free_bytes: ['Free space on the disk of the outbox.'],
       disk_min_free_bytes: ['With less free space, no new orders are taken in.'],
     },
-    read: async ({ disk }) => {
-      const { databaseBytes, walBytes, freeBytes, minFreeBytes } = await disk();
+    read: async ({ store, config }) => {
+      const { databaseBytes, walBytes } = await store.fileSizes();
       return [
         ['db_size_bytes', databaseBytes],
         ['db_wal_size_bytes', walBytes],
-        ['disk_free_bytes', freeBytes],
-        ['disk_min_free_bytes', minFreeBytes],
+        ['disk_free_bytes', await store.freeBytes()],
+        ['disk_min_free_bytes', config().disk.minFreeBytes],
       ];
     },
   },
@@ -172,14 +169,14 @@ const families: readonly Family[] = [
     name: 'health',
     metrics: { health: ['The checks of /healthz: 0 pass, 1 warn, 2 fail.', 'check'] },
     read: async ({ checks }) =>
-      Object.entries(await checks()).map(([check, status]) => ['health', healthValues[status], { check }]),
+      Object.entries(await runChecks(checks)).map(([check, status]) => ['health', healthValues[status], { check }]),
   },
   {
     name: 'clock',
     metrics: {
       clock_ahead_seconds: ['How far the clock of this machine is ahead of that of the API; NaN: not known.'],
     },
-    read: ({ clockAheadMs }) => [['clock_ahead_seconds', (clockAheadMs() ?? Number.NaN) / 1000]],
+    read: ({ apiClock }) => [['clock_ahead_seconds', (apiClock.read().aheadMs ?? Number.NaN) / 1000]],
   },
   {
     name: 'config',
@@ -187,9 +184,9 @@ const families: readonly Family[] = [
       config_last_reload_successful: ['0: the last reload was refused, and the configuration before is in use.'],
       config_last_reload_success_timestamp_seconds: ['When the configuration in use was read.'],
     },
-    read: ({ reload }) => {
-      const last = reload();
-      if (last === null) return [];
+    read: ({ reloader }) => {
+      if (reloader === null) return [];
+      const last = reloader.last();
       return [
         ['config_last_reload_successful', isSet(last.succeeded)],
         ['config_last_reload_success_timestamp_seconds', last.succeededAtMs / 1000],
@@ -205,10 +202,10 @@ const families: readonly Family[] = [
         'reason',
       ],
     },
-    read: ({ refusedCallers }) =>
-      Object.entries(refusedCallers()).flatMap(([listener, totals]) =>
+    read: ({ listeners }) =>
+      Object.entries(listeners()).flatMap(([listener, server]) =>
         callerRefusals.map(
-          (reason): Sample => ['refused_callers_total', totals.get(reason) ?? 0, { listener, reason }],
+          (reason): Sample => ['refused_callers_total', server.refusedCallers.get(reason) ?? 0, { listener, reason }],
         ),
       ),
   },
@@ -219,10 +216,9 @@ const families: readonly Family[] = [
       upkeep_last_success_timestamp_seconds: ['When this task was done last; 0: never.', 'task'],
       upkeep_failed: ['1: the last try of this task failed, or found damage.', 'task'],
     },
-    read: ({ lastBackupMs, upkeep }) => {
-      const results = upkeep();
+    read: ({ config, upkeep: { results } }) => {
       return [
-        ['last_backup_timestamp_seconds', (lastBackupMs() ?? 0) / 1000],
+        ['last_backup_timestamp_seconds', (newestBackupMs(config().backup.folder) ?? 0) / 1000],
         ...upkeepTasks.flatMap((task): readonly Sample[] => {
           const { doneAtMs = 0, outcome = 'done' } = results.get(task) ?? {};
           return [

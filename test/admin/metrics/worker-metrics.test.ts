@@ -114,18 +114,18 @@ describe('the metrics of a worker', () => {
   it('leave out what cannot be read, say so, and show the rest', async () => {
     let works = true;
     const { metrics, time } = await measuredOutbox({
-      disk: async () => {
+      config: () => {
         if (!works) throw new Error('the disk is gone');
-        return { databaseBytes: 1, walBytes: 2, freeBytes: 3, minFreeBytes: 4 };
+        return { disk: { minFreeBytes: 4 }, backup: { folder: '/nowhere' } };
       },
     });
-    expect(samplesOf(await metrics.text()).get('order_sync_disk_free_bytes')).toBe(3);
+    expect(samplesOf(await metrics.text()).get('order_sync_disk_min_free_bytes')).toBe(4);
     works = false;
     // What was read a moment ago is shown for a second.
-    expect(samplesOf(await metrics.text()).get('order_sync_disk_free_bytes')).toBe(3);
+    expect(samplesOf(await metrics.text()).get('order_sync_disk_min_free_bytes')).toBe(4);
     time.monoMs = 1000;
     const samples = samplesOf(await metrics.text());
-    expect(samples.get('order_sync_disk_free_bytes')).toBeNaN();
+    expect(samples.get('order_sync_disk_min_free_bytes')).toBeNaN();
     expect(samples.get('order_sync_metrics_reading_failed{reading="disk"}')).toBe(1);
     expect(samples.get('order_sync_metrics_reading_failed{reading="entries"}')).toBe(0);
     expect(samples.get('order_sync_outbox_entries{state="pending"}')).toBe(0);

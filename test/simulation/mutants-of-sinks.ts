@@ -5,7 +5,6 @@ const pause = 'results/sink-pause.ts';
 const callback = 'results/callback-sink.ts';
 const rows = 'store/results/results.ts';
 const woocommerce = 'storefronts/woocommerce/write-back.ts';
-const wooPlan = 'storefronts/woocommerce/plan-writes.ts';
 const shopify = 'storefronts/shopify/write-back.ts';
 const http = 'storefronts/shop/shop-http.ts';
 
@@ -43,12 +42,12 @@ export const mutantsOfSinks: readonly Mutant[] = [
   },
   {
     name: 'a code is mailed again with the next ones',
-    file: wooPlan,
+    file: woocommerce,
     changes: [['customerParts(line).filter((part) => !isPosted(part))', 'customerParts(line)']],
   },
   {
     name: 'an order is completed before its codes stand in it',
-    file: wooPlan,
+    file: woocommerce,
     changes: [
       [`    ${status}\n`, ''],
       ['  const writes: readonly OrderWrite[] = [\n', `  const writes: readonly OrderWrite[] = [\n    ${status}\n`],

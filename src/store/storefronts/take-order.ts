@@ -4,7 +4,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import { insertLines } from '../intake/new-lines.ts';
 import { findRequest } from '../intake/requests.ts';
 import { resultChanged } from '../results/due-results.ts';
-import { columnOf } from '../sqlite/database.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { type EntryRow, selectEntriesOfLine } from '../sqlite/rows.ts';
 import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
@@ -44,7 +44,6 @@ import {
   flagWithoutId,
 } from './order-records.ts';
 import { noteResult } from './other-worker.ts';
-import { rememberMarks, selectRelated } from './related-orders.ts';
 import { areUnsent, changeUnsent, refundableEntries, takeRefund } from './shop-refunds.ts';
 import type {
   StorefrontLine,
@@ -298,4 +297,21 @@ function takeRemovedLines(taking: Taking): void {
     const { sku } = orderedAs(known);
     takeRefund(taking, { lineId: known.line_id, sku, isMapped: true, remaining: 0, buy: null, hold: null }, known);
   }
+}
+
+const insertMarks = statementOf<[source: string, orderId: string, marks: string], never>(
+  'INSERT INTO storefront_marks (source, order_id, kind, value) SELECT ?, ?, value ->> 0, value ->> 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
+);
+/** Why a new line looks like one of another order: see the view. */
+const selectRelated = statementOf<
+  [source: string, orderId: string, lineId: string],
+  Readonly<Record<'otherId' | 'why' | 'whyOther', string>>
+>(
+  'SELECT other_id AS otherId, why, why_other AS whyOther FROM storefront_related WHERE source = ? AND order_id = ? AND line_id = ? LIMIT 1',
+);
+
+/** Only of orders with lines of ours, also of those that wait for the SKU map. */
+function rememberMarks(database: Sqlite, { source, orderId, lines, marks = [] }: StorefrontOrder): void {
+  if (lines?.some(({ isMapped, hold }) => isMapped || hold !== null))
+    insertMarks(database).run(source, orderId, JSON.stringify(marks));
 }

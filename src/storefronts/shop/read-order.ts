@@ -1,7 +1,15 @@
-import { bundleContainers } from './bundle-parts.ts';
-import { marksOf } from './order-marks.ts';
-import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
+import {
+  type Fields,
+  type FieldProblem,
+  idOf,
+  isNothing,
+  isObject,
+  listOf,
+  shown,
+  allFields,
+} from './payload-values.ts';
 import type { ReadContext, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
+import { hash } from 'node:crypto';
 
 /** Whether it is an order, which alone has `fields`. Others have lines, too: drafts, carts, checkouts, fulfillments. */
 export function looksLikeOrder(
@@ -106,3 +114,100 @@ export const problemOf = (field: string, must: string, value: unknown): FieldPro
   field,
   rule: `${must}, but is ${shown(value)}`,
 });
+
+// Plugins mark the parts of a bundle, each in its own fields: by the id or product of the container, or its key in the cart.
+
+const ofPart =
+  /^(?!.*(?:woobt|woofs|gift|upsell|bump|name)).*(?:bundled_?by|part_of|parent|container|chained|bundled?_item(?!s)|composite_item)/;
+const ofBundle = /bundle|composite|combo|chained|mnm_|woosb|wooco|wepb/i;
+
+function itemOf(item: Fields) {
+  const fields = allFields(item);
+  const valuesOf = (words: RegExp) =>
+    fields.flatMap(([key, value]) => (words.test(key) ? (listOf(value) ?? [value]) : []));
+  const { id, product_id, variation_id, variant_id, subtotal, price, name } = item;
+  const ids = [id, product_id, variation_id, variant_id, ...valuesOf(/^(?!.*parent).*key$/)];
+  return {
+    id: idOf(id),
+    ids,
+    containers: valuesOf(ofPart).filter((value) => !ids.includes(value)),
+    parts: valuesOf(/bundled_items|children$/),
+    isPart: fields.some(([key]) => ofPart.test(key) && ofBundle.test(key)),
+    isBundle: valuesOf(ofBundle).length > 0 || ofBundle.test(String(name)),
+    price: valuesOf(/gift|free|bogo/).length > 0 ? null : Number(subtotal ?? price),
+  };
+}
+
+/** The bundle's line of which each line is a part, by the id of the part. A container stands before its parts. */
+function bundleContainers(lines: readonly unknown[]): ReadonlyMap<string | null, string | null> {
+  const items = lines.filter(isObject).map(itemOf);
+  type Item = (typeof items)[number];
+  const holds = (one: Item, part: Item): boolean =>
+    one !== part &&
+    (part.containers.some((id) => one.ids.includes(id)) || one.parts.some((id) => part.ids.includes(id)));
+  // Beside a bundle that marks its parts, a line without a price is a gift.
+  const marksNone = (one: Item) => one.isBundle && Number(one.price) > 0 && !items.some((part) => holds(one, part));
+  const containerOf = (item: Item, index: number): Item | undefined => {
+    const before = items.slice(0, index).filter((it) => !it.isPart && it.containers.length === 0);
+    if (item.isPart) return before.at(-1);
+    return item.price === 0 ? before.findLast(marksNone) : undefined;
+  };
+  return new Map(
+    items.map((item, index) => [
+      item.id,
+      (items.find((it) => holds(it, item)) ?? containerOf(item, index))?.id ?? null,
+    ]),
+  );
+}
+
+const madeFrom = 'cop(?:y|ied)|clon|duplicat|split|replac|exchang|reship|part.of';
+const other =
+  'attribution|renew|subscri|total|amount|rate|date|time|count|stock|version|url|code|serial|licen|key$|order_number|order_sync';
+/** Fields in which plugins write ids or numbers of other orders. */
+const namesOrder = new RegExp(
+  `^(?!.*(?:${other}|^parent_id$)).*(?:${madeFrom}|order|parent|origin|source|from|main|master)`,
+);
+/** Fields in which payment plugins keep the id of the payment. A saved card is used again and again. */
+const ofPayment = /^(?!.*(?:method|refund)).*(?:(?:intent|transaction|charge|capture|payment)_?id|paypal_order_id)$/;
+/** At most letters stand before the digits: it is no code that was delivered. */
+const isNumber = /^(?=.{1,24}$)(?:[a-z]+[-_./]?)*\d+(?:[-./]\d+)*$/;
+
+type Mark = readonly [kind: string, value: string];
+const as = (kind: string, values: readonly string[]) => values.map((value): Mark => [kind, value]);
+
+/** By what the store finds orders that are one purchase: see the table `storefront_marks`. */
+function marksOf(document: Fields, number: unknown, payment: unknown): readonly Mark[] {
+  const fields = allFields(document);
+  const own = [document['id'], number].flatMap(numbersIn);
+  // The payment of a subscription names its first order, and is a purchase of its own.
+  const isRenewal = fields.some(([key]) => key.includes('renew'));
+  const items = (listOf(document['line_items']) ?? []).filter(isObject).flatMap(allFields);
+  const ofLines = items.filter(([key]) => key.includes('order'));
+  const named = [...fields, ...ofLines].flatMap(([key, value]) => {
+    if (!/^tags$|note$/.test(key)) return namesOrder.test(key) ? [value] : [];
+    return String(value)
+      .split(/[,;\n]/)
+      .filter((text) => new RegExp(madeFrom, 'i').test(text));
+  });
+  // Apps that split the order `#1001` call its parts `#1001-A` and so on.
+  const [, whole] = /^#?(\d+)[-_ ][a-z]/i.exec(String(number)) ?? [];
+  const names = [whole, ...named].flatMap(numbersIn).filter((name) => name === whole || !own.includes(name));
+  const others = [...as('part_of', numbersIn(idOf(document['parent_id']))), ...as('names', names.slice(0, 50))];
+  const kept = fields.flatMap(([key, value]) => (ofPayment.test(key) && !isRenewal ? [value] : []));
+  const payments = [payment, ...kept].filter((id) => typeof id === 'string' && /^(?=.*\d).{4,200}$/.test(id));
+  // The key lets anybody see the order, so only its digest is stored.
+  const key = document['order_key'];
+  const keys = typeof key === 'string' && key !== '' ? [hash('sha256', key)] : [];
+  const marks = [...as('is', own), ...as('payment', payments.map(String)), ...as('key', keys)];
+  return [...marks, ...(isRenewal ? [] : others)];
+}
+
+/** The numbers in a value: `copy-of-1001` has 1001, too. */
+function numbersIn(value: unknown): readonly string[] {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+  const words = text
+    .slice(0, 2000)
+    .toLowerCase()
+    .split(/[^a-z0-9_./-]+/);
+  return words.flatMap((word) => [word, /^[a-z_-]+(\d+)$/.exec(word)?.[1] ?? '']).filter((word) => isNumber.test(word));
+}

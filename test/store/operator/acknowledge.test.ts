@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AcknowledgeRequest } from '../../../src/store/operator/acknowledgements.ts';
+import type { AcknowledgeRequest } from '../../../src/store/operator/operator.ts';
 import type { StorefrontOrder } from '../../../src/store/storefronts/storefront-order.ts';
 import { act, nowMs, outOfStock, referenceOf, settle, standingIn } from '../../support/operator.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';

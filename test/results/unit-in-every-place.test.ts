@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { defaultTreeAdapter, type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { revealedUnits } from '../../src/admin/actions/outcome-pages.ts';
+import { revealedUnits } from '../../src/admin/actions/action-routes.ts';
 import type { Unit } from '../../src/core/answers/order-answer.ts';
 import { labelledFields, unitFieldNames } from '../../src/core/answers/unit-fields.ts';
 import { readEnteredUnits } from '../../src/core/operator/units-by-person.ts';

@@ -118,7 +118,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'a request with a mistake is accepted in part',
-    file: 'intake/http/read-orders.ts',
+    file: 'intake/http/order-routes.ts',
     changes: [
       [
         '  if (mistakes.length > 0) throw invalid(mistakes);\n  return { lines, single };',

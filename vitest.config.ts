@@ -26,7 +26,7 @@ const long = [
   'test/simulation/many-seeds.test.ts',
   'test/simulation/unproven-day.test.ts',
   // Real windows of time, and large files.
-  'test/submit/{budget-at-server,long-outage}.test.ts',
+  'test/buying/{budget-at-server,long-outage}.test.ts',
   'test/intake/folder/{folder-crash-batches,large-file,many-and-large}.test.ts',
 ];
 

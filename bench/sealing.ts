@@ -1,3 +1,4 @@
+import { stepsOf } from '../test/support/steps.ts';
 import { renderResultDocument } from '../src/core/result/result-document.ts';
 import type { SealKey } from '../src/core/sealing/seal-keys.ts';
 import { close, fulfilled, line, Outbox } from '../test/support/outbox.ts';
@@ -22,7 +23,8 @@ async function open(keys: readonly SealKey[]): Promise<Outbox> {
 
 /** Settles orders of some units each, and delivers their results as text. Codes and commits are real; nothing is sent. */
 async function settleAndDeliver(outbox: Outbox, round: number): Promise<Cost> {
-  const { submission, results } = outbox.store;
+  const { results } = outbox.store;
+  const steps = stepsOf(outbox.store);
   await outbox.accept(Array.from({ length: orders }, (_, index) => line({ orderId: `${round}-${index}` })));
   const nowMs = 2000;
   const begunMs = performance.now();
@@ -34,7 +36,7 @@ async function settleAndDeliver(outbox: Outbox, round: number): Promise<Cost> {
       pin: '1234',
     }));
     const answer = fulfilled.answer === null ? null : { ...fulfilled.answer, units };
-    await submission.closeAttempt(close(attempt, { ...fulfilled, answer }, { nowMs }));
+    await steps.closeAttempt(close(attempt, { ...fulfilled, answer }, { nowMs }));
   }
   let bytes = 0;
   for (let due = await results.dueDeliveries('folder', nowMs, resultsAtOnce); due.length > 0; ) {

@@ -1,13 +1,14 @@
+import { stepsOf } from '../test/support/steps.ts';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { withoutAnswer, type Outcome } from '../src/core/answers/outcome.ts';
-import { usualTries } from '../src/core/decision/settlement.ts';
+import { usualTries } from '../src/buying/decision/settlement.ts';
 import { openStore } from '../src/store/store.ts';
-import { AccountCheck } from '../src/submit/account-check.ts';
-import { BudgetGate } from '../src/submit/budget-gate.ts';
-import { Dispatcher } from '../src/submit/dispatcher.ts';
-import { LookupCheck } from '../src/submit/lookup-check.ts';
-import { Pauses } from '../src/submit/pauses.ts';
+import { AccountCheck } from '../src/buying/proofs/account-check.ts';
+import { BudgetGate } from '../src/buying/budget/budget-gate.ts';
+import { Dispatcher } from '../src/buying/dispatcher.ts';
+import { LookupCheck } from '../src/buying/proofs/lookup-check.ts';
+import { Pauses } from '../src/buying/breakers/pauses.ts';
 import { MachineClock } from '../test/support/machine-clock.ts';
 import { withFolder } from './support/folder.ts';
 import { giftCardLine } from './support/submission.ts';
@@ -54,6 +55,7 @@ async function bought(folder: string): Promise<number> {
   const dispatcher = new Dispatcher(
     {
       store,
+      steps: stepsOf(store),
       wholesale: {
         render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
         submit,
@@ -64,7 +66,7 @@ async function bought(folder: string): Promise<number> {
         connectorHash: () => 'bench',
       },
       gate: new BudgetGate(keys, limits, machine),
-      lookups: new LookupCheck(store),
+      lookups: new LookupCheck(stepsOf(store)),
       accounts: new AccountCheck(),
       pauses: new Pauses({ store, clock: machine, random, retryTimeScale: 1, logger }),
       clock: machine,

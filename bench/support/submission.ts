@@ -1,16 +1,17 @@
+import { stepsOf } from '../../test/support/steps.ts';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import { usualTries } from '../../src/core/decision/settlement.ts';
+import { usualTries } from '../../src/buying/decision/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { AccountCheck } from '../../src/submit/account-check.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
-import { Dispatcher } from '../../src/submit/dispatcher.ts';
-import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
+import { AccountCheck } from '../../src/buying/proofs/account-check.ts';
+import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
+import { Dispatcher } from '../../src/buying/dispatcher.ts';
+import { LookupCheck } from '../../src/buying/proofs/lookup-check.ts';
+import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
 /** The submission of the worker in this process: store, budget, dispatcher and API client, without intake and results. */
@@ -47,9 +48,10 @@ export async function openSubmission(options: {
   const dispatcher = new Dispatcher(
     {
       store,
+      steps: stepsOf(store),
       wholesale,
       gate: new BudgetGate(['main'], limits, clock),
-      lookups: new LookupCheck(store),
+      lookups: new LookupCheck(stepsOf(store)),
       accounts: new AccountCheck(),
       pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
       clock,

@@ -1,4 +1,4 @@
-import { clientActionFor } from '../core/decision/wholesale-errors.ts';
+import { clientActionFor } from '../core/answers/wholesale-errors.ts';
 import { isMaybeBought } from '../core/entry/may-be-bought.ts';
 import type { AttemptDetail, EntryDetail } from '../store/read/order-detail.ts';
 import type { TimelineEvent } from '../store/read/timeline.ts';

@@ -48,7 +48,7 @@ export function healthChecks(
     const { verdict, aheadMs } = apiClock.read();
     return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
   };
-  const submission = async () => warnIf((await store.submission.pauses.all()).length > 0);
+  const submission = async () => warnIf((await store.pauses.all()).length > 0);
   return [
     { name: 'database', readiness: true, check: database },
     // Whether the disk of the outbox has space for new orders.

@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/order/purchase.ts';
 import type { CommandResult, StoreCommand } from '../core/operator/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { readScope } from '../core/scopes/scope.ts';
+import { readScope } from '../core/order/scope.ts';
 import type { Store } from '../store/store.ts';
 import { sealAgain } from './seal-again.ts';
 

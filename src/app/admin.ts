@@ -11,7 +11,7 @@ import { isCalling, type CommandResult, type OperatorCommand } from '../core/ope
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { troublesOf } from './build-results.ts';
 import { type CommandCalls, commandSettings, performCalls } from './commands.ts';
-import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
+import { explain, explainQueue, type QueueSources } from '../buying/queue/explain-queue.ts';
 import type { ConfigReloader } from './reload.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 

@@ -1,15 +1,16 @@
-import { usualTries } from '../core/decision/settlement.ts';
+import { usualTries } from '../buying/decision/settlement.ts';
 import type { Store } from '../store/store.ts';
-import type { RecheckRule } from '../store/submission/attempt.ts';
-import { AccountCheck } from '../submit/account-check.ts';
-import type { ApiClock } from '../submit/api-clock.ts';
-import { BudgetGate } from '../submit/budget-gate.ts';
-import { Dispatcher } from '../submit/dispatcher.ts';
-import { LookupCheck } from '../submit/lookup-check.ts';
-import { Pauses } from '../submit/pauses.ts';
+import type { RecheckRule } from '../store/entries/rechecks.ts';
+import { AccountCheck } from '../buying/proofs/account-check.ts';
+import type { ApiClock } from '../buying/proofs/api-clock.ts';
+import { BudgetGate } from '../buying/budget/budget-gate.ts';
+import { Dispatcher } from '../buying/dispatcher.ts';
+import { LookupCheck } from '../buying/proofs/lookup-check.ts';
+import { BuyingSteps } from '../buying/steps-sql.ts';
+import { Pauses } from '../buying/breakers/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
-import { stopGraceMs } from '../submit/settings.ts';
+import { stopGraceMs } from '../buying/decision/settings.ts';
 import type { CurrentConfig, PartDeps, Submission, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
@@ -31,13 +32,14 @@ export async function buildSubmission(
   const { retryTimeScale } = config.submit;
   const logger = deps.logger.child({ component: 'submit' });
   // A key that has another name now keeps the slots that it used under the old one.
-  await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
+  await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
   const names = keys.map(({ name }) => name);
-  const shared = { store, wholesale, apiClock, clock, random, logger, limits };
+  const steps = new BuyingSteps(store.outbox);
+  const shared = { store, steps, wholesale, apiClock, clock, random, logger, limits };
   return {
     ...shared,
     gate: new BudgetGate(names, limits, clock),
-    lookups: new LookupCheck(store),
+    lookups: new LookupCheck(steps),
     accounts: new AccountCheck(),
     pauses: new Pauses({ ...shared, retryTimeScale }),
     policy: { ...usualTries, ...config.submit },

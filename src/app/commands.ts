@@ -13,13 +13,14 @@ import { ContinuousClock } from '../ops/system-clock.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
 import type { Store } from '../store/store.ts';
-import { ApiClock } from '../submit/api-clock.ts';
-import { checkApi } from '../submit/probes.ts';
-import { readCatalogue } from '../submit/read-catalogue.ts';
+import { ApiClock } from '../buying/proofs/api-clock.ts';
+import { checkApi } from '../buying/proofs/probes.ts';
+import { readCatalogue } from '../buying/proofs/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import { buildReadBack, buildStorefronts } from './build-intake.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
+import { BuyingSteps } from '../buying/steps-sql.ts';
 import { countKeptCalls, keepCalls } from './doctor-calls.ts';
 import { noticeOlderCopy, whyOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
@@ -112,7 +113,8 @@ async function checkApiWithoutWorker(deps: WorkerDeps, command: CallingCommand):
     if (older !== null)
       throw new OrderSyncError('REFUSED', `the API was not asked: ${older}`, { hint: startTheWorker });
     const bootId = clock.bootId ?? null;
-    const slots = () => opened.store.submission.budget.restoreSlots({ settledMono: clock.monoMs(), bootId });
+    const { budget } = new BuyingSteps(opened.store.outbox);
+    const slots = () => budget.restoreSlots({ settledMono: clock.monoMs(), bootId });
     const known = new Set((await slots()).map((slot) => JSON.stringify(slot)));
     await countKeptCalls(dataDir, opened.store, false);
     try {
@@ -145,9 +147,9 @@ async function performCallsWithoutWorker(
   const readBack = buildReadBack(deps, store, { intake }, new ShopConnections(deps));
   try {
     const submission = await buildSubmission(deps, store, wholesale, apiClock, { config });
-    const { gate } = submission;
-    gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
-    gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
+    const { gate, steps } = submission;
+    gate.restore(await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restoreBackOffs(await steps.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     return await performCalls({ readBack, submission }, command, new AbortController().signal);
   } finally {
     await readBack.stop();

@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomically } from '../ops/files.ts';
+import { BuyingSteps } from '../buying/steps-sql.ts';
 import type { Store } from '../store/store.ts';
 
 /*
@@ -18,7 +19,7 @@ export const keepCalls = (dataDir: string, calls: z.infer<typeof schema>): Promi
 
 /** Takes the slots of the calls that were kept. @param forgets after a crash before that they count twice, which is safer */
 export async function countKeptCalls(dataDir: string, store: Store, forgets = true): Promise<void> {
-  const { budget } = store.submission;
+  const { budget } = new BuyingSteps(store.outbox);
   for (const { settledMono, ...call } of readCalls(pathIn(dataDir)))
     await budget.settleSlot(await budget.takeSlot({ ...call, nowMono: settledMono }), settledMono);
   if (forgets) rmSync(pathIn(dataDir), { force: true });

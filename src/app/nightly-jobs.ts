@@ -7,7 +7,7 @@ import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import { removeOldResults } from '../results/old-results.ts';
 import type { ShredCursor, ShredProgress, ShredRequest } from '../store/sealing/codes.ts';
 import type { Store } from '../store/store.ts';
-import type { ApiClock } from '../submit/api-clock.ts';
+import type { ApiClock } from '../buying/proofs/api-clock.ts';
 import type { PartDeps, WorkerParts } from './worker-deps.ts';
 
 /** In UTC. */
@@ -30,7 +30,7 @@ export function nightlyJobs(
   const logger = deps.logger.child({ component: 'sealing' });
   const jobs = [nightly(clock, (signal) => sealCodes({ store, clock, logger }, signal))];
   const removeAnswers = async (signal: AbortSignal): Promise<void> => {
-    await repeatWhileDiskIsFull(() => store.submission.answers.removeOld(clock.wallMs()), { clock, signal });
+    await repeatWhileDiskIsFull(() => store.answers.removeOld(clock.wallMs()), { clock, signal });
   };
   jobs.push(nightly(clock, removeAnswers));
   if (codesDays !== null) {

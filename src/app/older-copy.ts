@@ -1,10 +1,10 @@
 import type { Clock } from '../core/clock.ts';
-import { afterLossMs, olderCopyPause } from '../core/decision/after-loss.ts';
+import { afterLossMs, olderCopyPause } from '../core/entry/after-loss.ts';
 import { reasonForOlderCopy } from '../core/outbox-progress.ts';
-import { scopeFrom } from '../core/scopes/scope.ts';
-import type { AfterLossRequest } from '../store/submission/after-loss.ts';
+import { scopeFrom } from '../core/order/scope.ts';
+import type { AfterLossRequest } from '../store/entries/after-loss.ts';
 import type { Store } from '../store/store.ts';
-import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
+import type { BudgetLimits, SubmitSettings } from '../buying/decision/settings.ts';
 import { type KeeperDeps, ProgressKeeper, type ProgressPort } from './progress-file.ts';
 
 /** The part of the configuration that says how long the calls of a lost outbox may matter. */
@@ -27,7 +27,7 @@ export async function beginAfterLoss(
   const { windowMs, transitMs } = config.wholesale.limits;
   const waitMs = Math.max(config.submit.settlementDelayMs, windowMs + transitMs);
   // Paused first: a crash between the two steps has the loss noticed again.
-  const { pauses } = store.submission;
+  const { pauses } = store;
   const probeAtMs = nowMs + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
   await pauses.open({ scope: 'account', reason: olderCopyPause, message, openedBy: request.actor, probeAtMs, nowMs });

@@ -50,7 +50,7 @@ function prepareConfig(
     if (givenUp > 0) logger.warn({ given_up: givenUp }, 'gave up deliveries to a sink that is no longer configured');
     const before = current.config.intake.shops.map(({ rest }) => JSON.stringify(rest));
     const useWire = (): void => submission.wholesale.useWire(wire);
-    await store.submission.adoptConnector(connectorHash(wire), clock.wallMs(), useWire);
+    await submission.steps.adoptConnector(connectorHash(wire), clock.wallMs(), useWire);
     // From here to the dispatcher there is no wait and no failure, so every call sees the whole change.
     current.config = next;
     const names = keys.map((key) => key.name);

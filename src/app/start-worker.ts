@@ -11,7 +11,7 @@ import { Loop } from '../ops/loop.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
 import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
-import { ApiClock, apiClockCheck } from '../submit/api-clock.ts';
+import { ApiClock, apiClockCheck } from '../buying/proofs/api-clock.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { buildFolderIntakes, buildReadBack, buildStorefronts, startFolders, startWebhook } from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';

@@ -13,9 +13,9 @@ import type { Clock, Random } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
-import type { ApiClock } from '../submit/api-clock.ts';
-import type { AttemptDeps } from '../submit/attempt.ts';
-import type { Dispatcher } from '../submit/dispatcher.ts';
+import type { ApiClock } from '../buying/proofs/api-clock.ts';
+import type { AttemptDeps } from '../buying/run-call.ts';
+import type { Dispatcher } from '../buying/dispatcher.ts';
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { ProgressKeeper } from './progress-file.ts';
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { defaultScanning } from '../intake/folder/settings.ts';
 import { alertPace, callbackTimeouts } from '../results/settings.ts';
 import { shopsOf } from '../storefronts/settings.ts';
-import { defaultSubmitLimits } from '../submit/settings.ts';
+import { defaultSubmitLimits } from '../buying/decision/settings.ts';
 import { databaseName } from './layers.ts';
 import { schemaTree, type SchemaNode } from './schema-tree.ts';
 import { configSchema } from './schema.ts';

@@ -6,7 +6,7 @@ import { foldersSection } from '../intake/folder/settings.ts';
 import { webhookKeys } from '../intake/http/settings.ts';
 import { alertsSection, resultsSection } from '../results/settings.ts';
 import { shopLists } from '../storefronts/settings.ts';
-import { submitSection } from '../submit/settings.ts';
+import { submitSection } from '../buying/decision/settings.ts';
 import { wholesaleSection } from '../wholesale/settings.ts';
 import type { SectionCheck } from './section-check.ts';
 import { backup, retention, seal } from './upkeep-section.ts';

@@ -31,8 +31,9 @@ import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, writerLockPath, type WriterLock } from './sqlite/writer-lock.ts';
 import { adoptShops, Storefronts } from './storefronts/storefronts.ts';
-import { adoptKeys, type KeysInUse } from './submission/budget.ts';
-import { Submission } from './submission/submission.ts';
+import { KeptAnswers } from './entries/kept-answers.ts';
+import { Pauses } from './entries/pauses.ts';
+import { adoptKeys, type KeysInUse } from './wholesale-keys.ts';
 import { StoredTimes } from './time/stored-times.ts';
 
 export interface StoreOptions {
@@ -67,7 +68,8 @@ const endIncarnation = statementOf<[number, number], never>('UPDATE incarnations
 export class Store extends OutboxSteps {
   readonly intake = new Intake(this.outbox);
   readonly storefronts = new Storefronts(this.outbox);
-  readonly submission = new Submission(this.outbox);
+  readonly pauses = new Pauses(this.outbox);
+  readonly answers = new KeptAnswers(this.outbox);
   readonly results = new Results(this.outbox);
   readonly operator = new Operator(this.outbox);
   readonly times = new StoredTimes(this.outbox);
@@ -109,6 +111,9 @@ export class Store extends OutboxSteps {
     outbox.sinks = sinks;
     return adopted;
   }
+
+  /** The same for the keys alone, at the start. */
+  readonly adoptKeys = this.step(adoptKeys);
 
   readonly beginIncarnation = this.step(
     ({ database }, run: { bootId: string | null; version: string; nowMs: number }): number =>

@@ -1,6 +1,6 @@
 import { isOutcomeRow, withoutAnswer, type Outcome, type OutcomeRow } from '../core/answers/outcome.ts';
 import { unreadText } from '../core/answers/order-answer.ts';
-import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
+import { findErrorRow, isListedCode, wholesaleErrors } from '../core/answers/wholesale-errors.ts';
 import {
   type ExactJson,
   type ExactJsonObject,

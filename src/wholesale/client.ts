@@ -1,6 +1,6 @@
 import { CachedAnswers } from '../core/cached-answers.ts';
 import type { Clock } from '../core/clock.ts';
-import { probeVerdict, type Probe, type ProbeQuestion } from '../core/scopes/probe.ts';
+import { probeVerdict, type Probe, type ProbeQuestion } from '../core/answers/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
 import { type ExactJson, isJsonList, isJsonObject, parseExactJsonBytes } from '../core/exact-json.ts';
 import { messageText, withoutSecret } from '../core/message-text.ts';

@@ -1,5 +1,5 @@
 import type { OutcomeRow } from '../core/answers/outcome.ts';
-import { wholesaleErrors } from '../core/decision/wholesale-errors.ts';
+import { wholesaleErrors } from '../core/answers/wholesale-errors.ts';
 import { type ExactJson, isJsonList, isJsonObject, parseExactJson } from '../core/exact-json.ts';
 import { familyOf, type Family, type Operation } from '../core/order/purchase.ts';
 import { classify } from './classify.ts';

@@ -15,7 +15,7 @@ const config = {
 const clock = { wallMs: () => 10_000 };
 
 it('calls nothing until the calls of the lost outbox have come to their end, also no probe of a paused key', async () => {
-  const { pauses } = box.store.submission;
+  const { pauses } = box.store;
   const pause = { reason: 'ip_not_allowed', message: '', openedBy: 'worker', nowMs: 5000 };
   await pauses.open({ ...pause, scope: 'key:main', probeAtMs: 11_000 });
   await pauses.open({ ...pause, scope: 'key:spare', probeAtMs: 900_000 });

@@ -1,17 +1,27 @@
+import { stepsOf } from '../support/steps.ts';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { healthChecks } from '../../src/admin/health-checks.ts';
 import { healthRoutes } from '../../src/admin/health-server.ts';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { AttentionKind } from '../../src/store/read/attention.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StorefrontLine } from '../../src/store/storefronts/storefront-order.ts';
-import type { AttemptClaim, OpenAttempt } from '../../src/store/submission/attempt.ts';
+import type { AttemptClaim, OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import { outOfStock, review } from '../support/operator.ts';
-import { answer, close, emptyBalance, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';
+import {
+  answer,
+  close,
+  emptyBalance,
+  fulfilled,
+  line as storedLine,
+  nothing,
+  rechecking,
+  resendAgain,
+} from '../support/outbox.ts';
 import { knownInstallation, type Installation } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
 
@@ -29,7 +39,7 @@ async function accept(store: Store, changes: Partial<AcceptableLine> = {}, nowMs
 
 /** Claims what came in last, an hour ago. */
 async function claimed(store: Store, changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt | null> {
-  return await store.submission.openAttempt({
+  return await stepsOf(store).openAttempt({
     nowMs: agoMs(anHour),
     nowMono: 500,
     bootId: 'boot',
@@ -39,7 +49,7 @@ async function claimed(store: Store, changes: Partial<AttemptClaim> = {}): Promi
     maxUnknownOutcomes: 1000,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-    judgeResend: () => ({ step: 'send' }),
+    resend: resendAgain,
     ...changes,
   });
 }
@@ -49,7 +59,7 @@ async function settled(store: Store, settlement: Partial<Settlement> & Pick<Sett
   const reference = await accept(store);
   const attempt = await claimed(store);
   if (attempt === null) throw new Error('nothing was due');
-  await store.submission.closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: agoMs(anHour) }));
+  await stepsOf(store).closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: agoMs(anHour) }));
   return reference;
 }
 
@@ -126,7 +136,7 @@ async function putOnHoldWaiting(store: Store): Promise<void> {
 async function waitForRecheck(store: Store): Promise<void> {
   await takeShopOrder(store, 1000, [paidLine]);
   const rechecks = { maxAgeMs: () => 60_000, onDelayed: () => undefined };
-  expect(await claimed(store, { rechecks })).toBeNull();
+  expect(await claimed(store, rechecking(rechecks))).toBeNull();
 }
 
 async function refundedAfterPurchase(store: Store): Promise<void> {
@@ -155,7 +165,7 @@ async function givenUp(store: Store): Promise<void> {
 const paused = (scope: string) => async (store: Store) => {
   await accept(store);
   const pause = { scope, reason: 'order_absent', message: '3 in a row', openedBy: 'worker', probeAtMs: null };
-  await store.submission.pauses.open({ ...pause, nowMs: agoMs(anHour) });
+  await store.pauses.open({ ...pause, nowMs: agoMs(anHour) });
 };
 
 interface Way {
@@ -184,7 +194,7 @@ const ways: readonly Way[] = [
     name: 'expired before it was bought',
     fail: async (store) => {
       await accept(store, { notAfterMs: 1500 });
-      await store.submission.expireOverdue(agoMs(anHour), 5);
+      await stepsOf(store).expireOverdue(agoMs(anHour), 5);
     },
     kind: 'expired',
     code: 'not_after_passed',
@@ -198,7 +208,7 @@ const ways: readonly Way[] = [
       await accept(store, { orderId: '1002' });
       const attempt = await claimed(store);
       if (attempt === null) throw new Error('nothing was due');
-      await store.submission.closeAttempt(close(attempt, { ...fulfilled, answer: { ...answer, orderNumber: 'GC-9' } }));
+      await stepsOf(store).closeAttempt(close(attempt, { ...fulfilled, answer: { ...answer, orderNumber: 'GC-9' } }));
       await decide(store, attempt.entry.reference, {
         action: 'resolve',
         as: 'refunded',
@@ -378,11 +388,11 @@ const ways: readonly Way[] = [
     name: 'a key that somebody else uses, too',
     fail: async (store) => {
       const keys = [{ name: 'main', value: 'sandbox-key-main' }];
-      await store.submission.budget.adoptKeys({ keys, nowMs: agoMs(anHour), whileRunning: false });
+      await store.adoptKeys({ keys, nowMs: agoMs(anHour), whileRunning: false });
       const times = { keyName: 'main', blockedUntilMono: 1, throttledUntilMono: 1, throttleLengthMs: 1 };
       const surprise = { forMs: anHour / 2, isUnexplained: true };
       const at = { nowMs: agoMs(anHour), nowMono: 1, bootId: null };
-      await store.submission.budget.recordBackOff({ ...times, surprise }, at);
+      await stepsOf(store).budget.recordBackOff({ ...times, surprise }, at);
     },
     kind: 'key_used_elsewhere',
     code: 'key_used_elsewhere',

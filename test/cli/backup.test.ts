@@ -57,8 +57,6 @@ it('restores a backup, keeps the old database, and begins the after-loss mode', 
   expect(readFileSync(join(replaced, 'order-sync.db')).length).toBeGreaterThan(0);
   const store = openOutbox(place);
   expect(store.read.listOrders({ limit: 10 })).toHaveLength(3);
-  expect((await store.submission.pauses.all()).map(({ scope, reason }) => `${scope} ${reason}`)).toContain(
-    'account older_copy',
-  );
+  expect((await store.pauses.all()).map(({ scope, reason }) => `${scope} ${reason}`)).toContain('account older_copy');
   await store.close();
 });

@@ -11,7 +11,7 @@ import { answersLookups, FakeApi, type LookupAnswer } from '../support/fake-api/
 import { Installation } from '../support/worker-process.ts';
 import { send, StubWooCommerce, woo } from '../storefronts/read-back/stub-shop.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
-import { recordPause } from '../../src/store/submission/pauses.ts';
+import { recordPause } from '../../src/store/entries/pauses.ts';
 import { apiFor, cli, doctor } from './doctor-checks.ts';
 
 /** The bytes, the time and the rows of the database. */

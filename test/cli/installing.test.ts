@@ -117,7 +117,7 @@ describe('order-sync init', () => {
     const lost = knownInstallation();
     const store = openOutbox(lost);
     const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', nowMs };
-    await store.submission.pauses.open({ ...pause, probeAtMs: nowMs + 1000 });
+    await store.pauses.open({ ...pause, probeAtMs: nowMs + 1000 });
     await store.close();
     await lost.run('init', '--after-loss');
     const { pauses } = JSON.parse((await lost.run('queue', 'status', '--json')).stdout);

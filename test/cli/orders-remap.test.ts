@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -7,7 +8,7 @@ import { parseExactJson } from '../../src/core/exact-json.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import { wooOrder } from '../storefronts/storefront-shops.ts';
-import { close, nothing } from '../support/outbox.ts';
+import { close, nothing, resendAgain } from '../support/outbox.ts';
 import { installation, runHere, sandboxConfig, type Installation } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
 
@@ -51,7 +52,7 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
       isListed: false,
       refunds: 'unknown',
     });
-    const attempt = await store.submission.openAttempt({
+    const attempt = await stepsOf(store).openAttempt({
       step: 'send',
       nowMs: Date.now(),
       nowMono: 500,
@@ -61,12 +62,12 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
       maxUnknownOutcomes: 1000,
       trials: [],
       render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-      judgeResend: () => ({ step: 'send' }),
+      resend: resendAgain,
     });
     if (attempt === null) throw new Error('the first line is due');
     const error = { code: 'invalid_variant', message: 'no such product', buffered: false };
     const rejected = { ...nothing, state: 'rejected', outcomeUnknown: false, row: 'invalid_variant', error } as const;
-    await store.submission.closeAttempt(close(attempt, rejected));
+    await stepsOf(store).closeAttempt(close(attempt, rejected));
     const flag = store.read.attention(10).find(({ code }) => code === 'unknown_sku')?.id ?? '';
     return { here, reference: attempt.entry.reference, flag };
   } finally {
@@ -142,7 +143,7 @@ describe('orders reorder --remap', () => {
       lineNumber: 2,
     } as const;
     const [accepted] = await store.intake.acceptBatch({ nowMs: 1, fileId: 'F1', lines: [line], rejections: [] });
-    await store.submission.expireOverdue(Date.now(), 10);
+    await stepsOf(store).expireOverdue(Date.now(), 10);
     await store.close();
     mapSkus(here, corrected);
     const reference = accepted?.reference ?? '';

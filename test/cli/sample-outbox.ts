@@ -1,12 +1,14 @@
+import { resendAgain } from '../support/outbox.ts';
+import { stepsOf } from '../support/steps.ts';
 import { join } from 'node:path';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { OpenAttempt } from '../../src/store/submission/attempt.ts';
+import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import { nowMs, type Installation } from './installation.ts';
 
 export const startMs = nowMs - 3_600_000;
@@ -109,7 +111,7 @@ export async function fillOutbox(
     lines: [line('1003', '1', { variant: 'steam-10', quantity: 1 })],
     rejections: [],
   });
-  await store.submission.pauses.open({
+  await store.pauses.open({
     scope: 'balance:EUR',
     reason: 'insufficient_balance',
     message: 'Balance too low',
@@ -130,7 +132,7 @@ export async function settleNext(
   end: Partial<Settlement> & Pick<Settlement, 'state' | 'row'>,
 ): Promise<void> {
   const openedMs = startMs + afterMs;
-  const open: OpenAttempt | null = await store.submission.openAttempt({
+  const open: OpenAttempt | null = await stepsOf(store).openAttempt({
     step: 'send',
     keyName: 'main',
     incarnationId,
@@ -140,10 +142,10 @@ export async function settleNext(
     maxUnknownOutcomes: 1000,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-    judgeResend: () => ({ step: 'send' }),
+    resend: resendAgain,
   });
   assert(open !== null, 'an entry is due');
-  await store.submission.closeAttempt({
+  await stepsOf(store).closeAttempt({
     attemptId: open.attemptId,
     entryId: open.entry.id,
     nowMs: openedMs + 250,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { keepAnswer } from '../../src/store/submission/kept-answers.ts';
+import { keepAnswer } from '../../src/store/entries/kept-answers.ts';
 import { installation, knownInstallation, sandboxConfig } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
 

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { controlPath } from '../../src/admin/control-protocol.ts';
-import { stopGraceMs } from '../../src/submit/settings.ts';
+import { stopGraceMs } from '../../src/buying/decision/settings.ts';
 import { buildProgram } from '../../src/cli/commands/program.ts';
 import { processContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';

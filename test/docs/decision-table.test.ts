@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { decisionTable, type Cell, type Column } from '../../src/core/decision/decision-table.ts';
+import { decisionTable, type Cell, type Column } from '../../src/buying/decision/decision-table.ts';
 import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
-import { schedules } from '../../src/core/decision/retry-schedule.ts';
-import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
+import { schedules } from '../../src/buying/decision/retry-schedule.ts';
+import { wholesaleErrors } from '../../src/core/answers/wholesale-errors.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/decision-table.md');
 const columns: readonly Column[] = ['clean', 'outcomeUnknown', 'cancelClean', 'cancelOutcomeUnknown'];
@@ -69,7 +69,7 @@ function render(): string {
   );
   return `# What each outcome does
 
-Generated from \`src/core/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
+Generated from \`src/buying/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
 
 "Clean": the outcome of every earlier attempt is known. "Unknown": one may have been processed, so no rejection proves anything.
 
@@ -96,7 +96,7 @@ ${rows.join('\n')}
 
 ## When an entry with an unknown outcome is to be sent again
 
-Checked in the claim that would send it, and when a lookup answers (\`src/core/decision/resend.ts\`, \`src/core/decision/decide-lookup.ts\`).
+Checked in the claim that would send it, and when a lookup answers (\`src/core/entry/resend.ts\`, \`src/buying/decision/decide-lookup.ts\`).
 "Believed": the settlement delay is over, and a lookup of this kind has found an order before.
 
 | | with lookups | without |

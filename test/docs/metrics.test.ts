@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -19,7 +20,7 @@ it('docs/metrics.md has every metric of the worker, and no other', async () => {
   const { metrics, outbox } = await measuredOutbox();
   // Amounts have a currency once there are some.
   await outbox.accept([line()]);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const text = await metrics.text();
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name, type]) => [name, type]));
   const own = [...text.matchAll(/^# HELP (order_sync_\S+) (.*)$/gm)];

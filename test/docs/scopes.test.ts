@@ -1,10 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { decisionTable, type PauseKind } from '../../src/core/decision/decision-table.ts';
+import { decisionTable, type PauseKind } from '../../src/buying/decision/decision-table.ts';
 import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
-import { evidenceReasons, evidenceRules, type ClearedBy, type EvidenceReason } from '../../src/core/scopes/evidence.ts';
-import { delaysOf } from '../../src/submit/pauses.ts';
+import {
+  evidenceReasons,
+  evidenceRules,
+  type ClearedBy,
+  type EvidenceReason,
+} from '../../src/buying/breakers/evidence.ts';
+import { delaysOf } from '../../src/buying/breakers/pauses.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/scopes.md');
 const begin = '<!-- evidence: begin -->';

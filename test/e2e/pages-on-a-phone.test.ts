@@ -35,7 +35,7 @@ async function fill(place: Installation): Promise<void> {
   }));
   await store.intake.acceptBatch({ nowMs: nowMs - 3_600_000, fileId: null, lines, rejections });
   for (const scope of pauses)
-    await store.submission.pauses.open({
+    await store.pauses.open({
       scope,
       reason: 'insufficient_balance',
       message: 'Three orders in a row were refused: the balance is too low for any of them',

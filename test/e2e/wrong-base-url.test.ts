@@ -25,8 +25,7 @@ it('ends no paid order where base_url has a path too much: its 404 proves nothin
   const numbers = Array.from({ length: 15 }, (_, index) => index + 1);
   place.drop('orders.ndjson', `${[...numbers.map(esim), ...numbers.map(order)].join('\n')}\n`);
   await worker.line(isPauseOf('variant:'));
-  // The eSIM orders are of two products, so the family is paused.
-  await worker.line(isPauseOf('family:esim'));
+  await worker.line(isPauseOf('plan:'));
   const counts = place.query<{ state: string; n: number }>('SELECT state, count(*) AS n FROM outbox GROUP BY state');
   const states = Object.fromEntries(counts.map(({ state, n }) => [state, n]));
   expect(states).not.toHaveProperty('rejected');

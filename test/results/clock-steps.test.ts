@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
@@ -73,7 +74,7 @@ async function settle(orderId: string): Promise<void> {
   const nowMs = machine.wallMs();
   await outbox.accept([line({ orderId })], null, nowMs);
   const attempt = await outbox.opened({ nowMs });
-  await outbox.store.submission.closeAttempt(close(attempt, fulfilled, { nowMs }));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled, { nowMs }));
 }
 
 describe('a result', () => {

@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +49,7 @@ async function withFile(readOriginal: ReadOriginal = (_, use) => use(original())
   await loop.start();
   const delivery = () => outbox.rows("SELECT * FROM deliveries WHERE sink = 'csv'")[0];
   const attention = () => outbox.rows('SELECT id, reason FROM outbox_attention');
-  const buy = async () => store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  const buy = async () => stepsOf(store).closeAttempt(close(await outbox.opened(), fulfilled));
   return { loop, folder, delivery, attention, buy };
 }
 

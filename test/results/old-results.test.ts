@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import {
   existsSync,
   mkdirSync,
@@ -40,9 +41,10 @@ const document = (orderId: string, source = 'shop1'): string => JSON.stringify({
 async function outboxOf(): Promise<Outbox> {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
-  const { submission, results } = outbox.store;
+  const { results } = outbox.store;
+  const steps = stepsOf(outbox.store);
   await outbox.accept([line({ orderId: '1' }), line({ orderId: '2' })]);
-  await submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await steps.closeAttempt(close(await outbox.opened(), fulfilled));
   const [due] = await results.dueDeliveries('folder', 99_999, 1);
   await results.closeDelivery({
     requestId: due?.requestId ?? 0,

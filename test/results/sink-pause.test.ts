@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DeliveryError } from '../../src/core/result/delivery-error.ts';
@@ -71,7 +72,7 @@ async function accept(...orderIds: string[]): Promise<void> {
   );
   for (const _ of orderIds) {
     const attempt = await outbox.opened({ nowMs });
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled, { nowMs }));
   }
   loop.notify();
 }

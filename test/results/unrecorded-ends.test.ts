@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
@@ -11,7 +12,7 @@ it('stops the worker when a confirmation cannot be recorded, and does not count 
   const outbox = await Outbox.open([{ name, sources: null }]);
   onTestFinished(() => outbox.close());
   await outbox.accept([line({ orderId: '1' })]);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
   const store = wrappedStore(outbox.store, (step, call) =>
     step === 'results.confirmEvents' ? () => Promise.reject(broken) : call,
@@ -30,7 +31,7 @@ it('stops the worker at once when an end cannot be recorded, although another de
   const outbox = await Outbox.open([{ name, sources: null }]);
   onTestFinished(() => outbox.close());
   await outbox.accept([line({ orderId: 'hanging' }), line({ orderId: '2' })]);
-  for (const _ of [1, 2]) await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  for (const _ of [1, 2]) await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
   const store = wrappedStore(outbox.store, (step, call) =>
     step === 'results.failDelivery' ? () => Promise.reject(broken) : call,
@@ -64,7 +65,7 @@ it('a sink stays paused when its end cannot be recorded, and resumes when it can
   const pause = { sink: name, reason: 'http_500', message: 'the receiver answered 500', nowMs, probeAtMs: nowMs };
   await outbox.store.results.pauseSink({ ...pause, probes: 3 });
   await outbox.accept([line()]);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const sink: Sink = { name, deliver: async () => undefined };
   const logger = pino({ level: 'silent' });
   const loop = new DeliveryLoop({ store, clock, random: () => 0.5, logger, sink });

@@ -1,24 +1,28 @@
 import type { Database } from 'better-sqlite3';
 import { lookedUpAs, type LookedUp } from '../../src/core/order/purchase.ts';
-import type { AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
+import type { AttemptClose } from '../../src/buying/commit-sql.ts';
+import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import type { Invariant } from './invariants.ts';
 
 /** How many entries must have shown what, before a scope is paused because of it. Written down a second time. */
 const needed: Readonly<Record<string, { rows: readonly string[]; entries: number; ofFamily: number }>> = {
   insufficient_balance: { rows: ['insufficient_balance'], entries: 3, ofFamily: Number.POSITIVE_INFINITY },
   answer_mismatch: { rows: ['answer_mismatch'], entries: 1, ofFamily: 2 },
-  unreadable_success: { rows: ['unreadable_success'], entries: 2, ofFamily: 3 },
+  unreadable_success: { rows: ['unreadable_success'], entries: 2, ofFamily: Number.POSITIVE_INFINITY },
   consecutive_rejections: {
     rows: ['invalid_request', 'not_found_unexpected', 'unlisted_code', 'code_out_of_place'],
     entries: 3,
-    ofFamily: 5,
+    ofFamily: Number.POSITIVE_INFINITY,
   },
-  order_absent: { rows: ['not_found'], entries: 3, ofFamily: 4 },
+  order_absent: { rows: ['not_found'], entries: 3, ofFamily: Number.POSITIVE_INFINITY },
   unread_fields: { rows: ['accepted'], entries: 1, ofFamily: 2 },
+  product_denied: {
+    rows: ['invalid_key', 'account_not_allowed', 'ip_not_allowed'],
+    entries: 1,
+    ofFamily: Number.POSITIVE_INFINITY,
+  },
 };
 
-/** A product that was bought within this time speaks for its family. */
-const boughtLatelyMs = 540_000;
 /** The window of the budget. */
 const windowMs = 60_000;
 /** A 429 within this time after another one belongs to it. */
@@ -47,14 +51,6 @@ interface WatchedPause {
   readonly probes: number;
 }
 
-interface Candidate {
-  readonly reference: string;
-  readonly lane: string;
-  /** Infinity where it is not known. */
-  readonly cost: number;
-  readonly refused: 0 | 1;
-}
-
 /** Reads on what evidence a scope is paused, and which order is the trial of it, from the attempts on disk. */
 export class EvidenceWatch {
   readonly #violate: (invariant: Invariant, sentence: string) => void;
@@ -66,8 +62,6 @@ export class EvidenceWatch {
   readonly #trusted = new Set<number>();
   /** How many calls of each entry left and ended without a clear answer. */
   readonly #unclear = new Map<number, number>();
-  /** When an order of a family was accepted last, by the family and the run of the worker. */
-  readonly #acceptedMono = new Map<string, number>();
   /** The first and the last 429 of a row of them, by the key and the run of the worker. */
   readonly #rateLimited = new Map<string, { firstMono: number; lastMono: number }>();
   /** Entries that a trusted lookup did not find since they were sent. */
@@ -104,7 +98,6 @@ export class EvidenceWatch {
     const isUnclear = outcome.sent && !notProcessed.has(outcome.row);
     if (purpose === 'submit' && isUnclear && settlement.state === 'unknown' && settlement.outcomeUnknown)
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
-    this.#recordAccepted(close, purpose, database);
     if (outcome.row === 'rate_limited') this.#checkKey(close, database);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
     for (const pause of pausesOf(database)) {
@@ -112,22 +105,7 @@ export class EvidenceWatch {
       if (this.#known.has(name)) continue;
       this.#known.add(name);
       this.#checkEvidence(pause, database);
-      this.#checkProven(pause, close, database);
     }
-  }
-
-  #recordAccepted(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
-    // What was accepted and cannot be delivered proves nothing.
-    const isAccepted = close.outcome.row === 'accepted' && close.settlement.state !== 'needs_review';
-    if (purpose !== 'submit' || !isAccepted) return;
-    const found = database
-      .prepare<[number], { family: string; run: number }>(
-        `SELECT CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END AS family,
-           a.incarnation_id AS run FROM attempts a JOIN entries e ON e.id = a.entry_id
-         WHERE a.id = ? AND coalesce(e.variant, e.plan) IS NOT NULL`,
-      )
-      .get(close.attemptId);
-    if (found !== undefined) this.#acceptedMono.set(`${found.family} ${found.run}`, close.nowMono);
   }
 
   /** A key that gets 429s within its limits for longer than a window is used by somebody else, too. */
@@ -146,26 +124,6 @@ export class EvidenceWatch {
     this.#rateLimited.set(name, { firstMono, lastMono: nowMono });
     if (nowMono - firstMono >= windowMs && found.since === null)
       this.#violate('I14', `the key ${found.key} got 429s for ${Math.round((nowMono - firstMono) / 1000)} s`);
-  }
-
-  /** Products that were never bought do not pause a family of which this run of the worker bought others. */
-  #checkProven({ scope, reason }: WatchedPause, { attemptId, nowMono }: AttemptClose, database: Database): void {
-    if (!scope.startsWith('family:') || reason !== 'order_absent') return;
-    const run = database
-      .prepare<[number], number>('SELECT incarnation_id FROM attempts WHERE id = ?')
-      .pluck()
-      .get(attemptId);
-    const acceptedMono = this.#acceptedMono.get(`${scope} ${run}`) ?? Number.NEGATIVE_INFINITY;
-    const bought = database
-      .prepare<[string, string], number>(
-        `SELECT count(*) FROM scope_evidence s JOIN entries e ON e.id = s.entry_id WHERE s.scope = ? AND s.reason = ?
-         AND EXISTS (SELECT 1 FROM entries o JOIN attempts a ON a.entry_id = o.id
-           WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan) AND a.outcome = 'accepted')`,
-      )
-      .pluck()
-      .get(scope, reason);
-    if (bought === 0 && nowMono - acceptedMono < boughtLatelyMs)
-      this.#violate('I38', `${scope} is paused because of products that were never bought, beside others that were`);
   }
 
   #checkEvidence({ scope, reason }: WatchedPause, database: Database): void {
@@ -239,56 +197,49 @@ export class EvidenceWatch {
         this.#violate('I37', `${entry.reference} is the trial of the account after ${pause.probes} probes`);
       const isDue = pause.probeAtMs !== null && pause.probeAtMs <= openedAtMs;
       if (pause.scope.startsWith('balance:') && isDue && purpose === 'submit' && !entry.outcomeUnknown)
-        this.#checkChoice(entry.reference, pause, openedAtMs, database);
+        this.#checkChoice(entry, pause, openedAtMs, database);
     }
   }
 
-  /** The trial of a balance is by turns the cheapest known order, and one of unknown cost, else one that was not refused. */
-  #checkChoice(reference: string, { scope, probes }: WatchedPause, openedAtMs: number, database: Database): void {
-    const candidates = database
-      .prepare<[{ reference: string; currency: string; openedAtMs: number }], Candidate>(choicesSql)
-      .all({ reference, currency: scope.slice('balance:'.length), openedAtMs });
-    const chosen = candidates.find((it) => it.reference === reference);
-    if (chosen === undefined) return;
-    const isOfUnknown = probes % 2 === 1;
-    const rank = ({ cost, refused }: Candidate): readonly [number, number] =>
-      isOfUnknown ? [cost === Number.POSITIVE_INFINITY ? 0 : 1 + refused, cost] : [cost, refused];
-    const [first, second] = rank(chosen);
-    const better = candidates.find((it) => {
-      const [ofFirst, ofSecond] = rank(it);
-      return ofFirst < first || (ofFirst === first && ofSecond < second);
-    });
+  /** The trial of a balance takes turns: one that was not refused yet, then one that waits. */
+  #checkChoice(
+    entry: OpenAttempt['entry'],
+    { scope, probes }: WatchedPause,
+    openedAtMs: number,
+    database: Database,
+  ): void {
+    const { reference, state } = entry;
+    const wanted = probes % 2 === 1 ? 'waiting' : 'pending';
+    // A product of which an order waits counts as refused.
+    if (state === wanted || wanted === 'waiting') return;
+    const better = database
+      .prepare<[Readonly<Record<string, string | number>>], string>(choicesSql)
+      .pluck()
+      .get({ reference, wanted, currency: scope.slice('balance:'.length), openedAtMs });
     if (better !== undefined)
-      this.#violate('I37', `${reference} is the trial of ${scope}, although it is the turn of ${better.reference}`);
+      this.#violate('I37', `${reference} is the trial of ${scope}, although it is the turn of ${better}`);
   }
 }
 
 /**
- * The order that is sent, as it was before, and the first due one of each other lane of its balance, if nothing else can
- * hold that up: no pause of its own, no open entry of its product, no two open orders of its family, which are the limit
- * until one was delivered, and for a product that was never bought, or that failed or was looked up, no other unknown
- * outcome, because they share few places.
+ * An order of the balance that could be its trial instead: due, the first of its lane, and held up by nothing. No pause is of
+ * its own, no call is under way and no other outcome is unknown, because products that were never bought share few places,
+ * and fewer than two orders of its family are open, which is the limit until one was delivered.
  */
 const choicesSql = `
-  SELECT e.reference, e.lane, coalesce(c.unit_cost * coalesce(e.quantity, 1), 9e999) AS cost,
-    e.outcome_row IS 'insufficient_balance' AS refused
-  FROM entries e
-  LEFT JOIN product_costs c ON c.currency = e.currency AND c.product = coalesce('variant:' || e.variant, 'plan:' || e.plan)
+  SELECT e.reference FROM entries e
   WHERE e.currency = :currency AND e.iccid IS NULL AND e.not_after_ms IS NULL AND e.rules NOT LIKE '%fallback_currency%'
-    AND (e.reference = :reference OR (
-      e.state IN ('pending', 'waiting') AND e.due_at_ms <= :openedAtMs AND e.updated_at_ms < :openedAtMs
-      AND NOT EXISTS (SELECT 1 FROM entries h WHERE h.lane = e.lane AND h.state = e.state AND h.id <> e.id
-        AND (h.due_at_ms, h.id) < (e.due_at_ms, e.id))
-      AND NOT EXISTS (SELECT 1 FROM entries o WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan)
-        AND o.state IN ('sending', 'unknown', 'placed'))
-      AND (c.unit_cost IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a JOIN entries o ON o.id = a.entry_id
-          WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan)
-            AND (a.purpose = 'lookup' OR a.outcome NOT IN ('accepted', 'insufficient_balance')))
-        OR NOT EXISTS (SELECT 1 FROM entries o WHERE o.state IN ('sending', 'unknown') AND o.reference <> :reference))
-      AND 2 > (SELECT count(*) FROM entries o WHERE (o.operation = 'gift_card_order') = (e.operation = 'gift_card_order')
-        AND o.state IN ('sending', 'unknown', 'placed', 'needs_review') AND o.reference <> :reference)
-      AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.scope IN ('variant:' || e.variant, 'plan:' || e.plan,
-        CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END))))`;
+    AND e.state = :wanted AND e.due_at_ms <= :openedAtMs AND e.updated_at_ms < :openedAtMs
+    AND NOT EXISTS (SELECT 1 FROM entries h WHERE h.lane = e.lane AND h.state = 'waiting')
+    -- The one that is sent waited in its own lane.
+    AND e.lane <> (SELECT lane FROM entries WHERE reference = :reference)
+    AND NOT EXISTS (SELECT 1 FROM entries h WHERE h.lane = e.lane AND h.state = e.state AND h.id <> e.id
+      AND (h.due_at_ms, h.id) < (e.due_at_ms, e.id))
+    AND NOT EXISTS (SELECT 1 FROM entries o WHERE o.state IN ('sending', 'unknown') AND o.reference <> :reference)
+    AND 2 > (SELECT count(*) FROM entries o WHERE (o.operation = 'gift_card_order') = (e.operation = 'gift_card_order')
+      AND o.state IN ('sending', 'unknown', 'placed', 'needs_review') AND o.reference <> :reference)
+    AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.scope IN ('variant:' || e.variant, 'plan:' || e.plan,
+      CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END)) LIMIT 1`;
 
 function pausesOf(database: Database): readonly WatchedPause[] {
   return database

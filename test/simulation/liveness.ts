@@ -1,5 +1,5 @@
 import { outcomeRowFrom } from '../../src/core/answers/outcome.ts';
-import { decisionTable } from '../../src/core/decision/decision-table.ts';
+import { decisionTable } from '../../src/buying/decision/decision-table.ts';
 import { familyOf, lookedUpAs, type Family } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger, SimOrder } from './api-ledger.ts';
@@ -34,21 +34,17 @@ const recoveryMs = {
   randomFaults: 1_800_000,
 } as const;
 
-/** So many lines that their balance does not cover pause it; the next trial order comes after so many ms at most. */
-const dearLines = 3;
-const balanceTrialMs = 1_000_000;
-
-/** An order of a product that did not fail tries its family at once; others of the family follow when it was accepted. */
-const familyTrialMs = 300_000;
 /**
- * With so many failed products their family or balance is not tried early. Where each may be money for the wrong goods,
- * the next trial comes after so many ms at most, after the last one that failed, with its jitter of a tenth.
+ * So many lines that their balance does not cover pause it. The next trial order comes after 1,000 s at most; each second one
+ * is of a product that was refused, and another product that was not refused yet may come before this line's.
  */
+const dearLines = 3;
+const balanceTrialMs = 3 * 1_000_000;
+
+/** With so many failed products the trial of their balance may be one of them. */
 const manyProducts = 5;
+/** Two products that show wrong goods pause their family. The next trial comes after so many ms at most, with jitter. */
 const dearFamilyTrialMs = 240 * 60_000 * 1.1;
-const rejectedFamilyTrialMs = 60 * 60_000 * 1.1;
-/** The next trial comes so many ms, with jitter, after the last one was proven absent. */
-const absentFamilyTrialMs = 10 * 60_000 * 1.1 + 240_000;
 const wrongGoods: ReadonlySet<string> = new Set([
   'shows_other_product',
   'answers_with_other_product',
@@ -216,10 +212,10 @@ export class Liveness {
     return Math.min(...this.#unknownLimits);
   }
 
-  /** How many unknown outcomes these products can leave: two each at most. */
-  #unknownOf(products: readonly string[]): number {
+  /** How many unknown outcomes these products can leave: two each at most, and one that was not bought before. */
+  #unknownOf(products: readonly string[], each = 2): number {
     const lines = [...this.#lines.values(), ...this.#fromFiles].map((it) => productName(it.line));
-    return products.reduce((sum, name) => sum + Math.min(2, lines.filter((it) => it === name).length), 0);
+    return products.reduce((sum, name) => sum + Math.min(each, lines.filter((it) => it === name).length), 0);
   }
 
   /** Whether unknown outcomes of these products alone can reach the limit: of all, or of what they may have together. */
@@ -228,8 +224,8 @@ export class Liveness {
     // What was bought before has the rest to itself, unless more was unknown when a reload lowered the limit.
     const isLowered = this.#unknownLimits.some((limit, index, all) => all.slice(0, index).some((it) => it > limit));
     if (isSound && most > 1 && !isLowered) return false;
-    const ofProducts = this.#unknownOf([...this.#plan.account.products.keys()].filter(isUnknown));
-    return ofProducts >= (isSound ? most : Math.max(1, Math.floor(most / 2)));
+    const ofProducts = this.#unknownOf([...this.#plan.account.products.keys()].filter(isUnknown), isSound ? 2 : 1);
+    return ofProducts >= (isSound ? most : Math.max(1, Math.floor(most / 4)));
   }
 
   /** Whether the worker saw this order bought: before its product was in trouble, or because a lookup showed the right goods. */
@@ -439,63 +435,10 @@ export class Liveness {
   }
 
   /**
-   * Two products of a family that are in trouble in the same way can pause the family, until an order of a healthy one is
-   * the trial: at once, or, where many sold wrong goods, when it is due.
+   * How long the trial of a family may be due after this line, in ms; 0 where too few products sold wrong goods before it was
+   * bought. A due trial goes to a product that was bought before; without one it may go to each that still fails.
    */
-  #familyTrialMs(awaited: Awaited, isSound: boolean, api: ApiLedger): number {
-    const { account, troubles } = this.#plan;
-    const isPlan = awaited.line.operation !== 'gift_card_order';
-    const names = [...account.products].filter(([name, { refusals }]) => {
-      const kind = troubles.products.get(name)?.kind;
-      const isOdd = refusals.some((it) => it.code === 'some_new_code');
-      return name.includes('plan') === isPlan && (isOdd || (kind !== undefined && !delaysOnly.has(kind)));
-    });
-    if (names.length < 2) return 0;
-    return (
-      this.#dearFamilyTrialMs(awaited, isSound, api) ??
-      this.#rejectedFamilyTrialMs(awaited, isSound, api) ??
-      this.#absentFamilyTrialMs(awaited, api) ??
-      familyTrialMs
-    );
-  }
-
-  /**
-   * The same where orders of many products turn out absent: each trial goes to the product that was bought last, so those that
-   * were bought later than this one, and failed since, come before it. Null where too few are.
-   */
-  #absentFamilyTrialMs({ line, sinceMs }: Awaited, api: ApiLedger): number | null {
-    const isPlan = line.operation !== 'gift_card_order';
-    const lastMs = (name: string, untilMs: number): number =>
-      Math.max(-1, ...api.orders.filter((it) => it.product === name && it.atMs < untilMs).map((it) => it.atMs));
-    const ownMs = lastMs(productName(line), sinceMs);
-    const later = [...this.#plan.troubles.products].filter(
-      ([name, { fromMs }]) =>
-        name.includes('plan') === isPlan && this.#isUnsettled(name) && lastMs(name, fromMs) > ownMs,
-    );
-    return later.length < manyProducts ? null : later.length * absentFamilyTrialMs;
-  }
-
-  /**
-   * The same where many products are rejected because of how requests are written: until that ends, a due trial may go to
-   * another one of them; null where too few are.
-   */
-  #rejectedFamilyTrialMs({ line, sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number | null {
-    const isPlan = line.operation !== 'gift_card_order';
-    const spans = [...this.#plan.account.products].flatMap(([name, { refusals }]) => {
-      const span = refusals.find((it) => it.code === 'some_new_code');
-      if (span === undefined || name.includes('plan') !== isPlan) return [];
-      // Against a product that was bought before, only failures of such count.
-      return !isSound || api.orders.some((it) => it.product === name && it.atMs < span.fromMs) ? [span] : [];
-    });
-    if (spans.length < manyProducts) return null;
-    return Math.max(0, Math.max(...spans.map((it) => it.untilMs)) - sinceMs) + rejectedFamilyTrialMs;
-  }
-
-  /**
-   * How long the trial of a family may be due after this line, in ms; null where too few products sold wrong goods before
-   * it was bought. A due trial goes to a product that was bought before; without one it may go to each that still fails.
-   */
-  #dearFamilyTrialMs({ line, reference, sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number | null {
+  #familyTrialMs({ line, reference, sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number {
     const boughtMs = api.find(reference)?.atMs ?? this.#nowMs();
     const family = familyOf(line.operation);
     const troubleOf = (product: string): Span | null => {
@@ -503,31 +446,15 @@ export class Liveness {
       return trouble !== undefined && wrongGoods.has(trouble.kind) ? trouble : null;
     };
     const before = api.orders.filter((it) => it.family === family && it.atMs < boughtMs);
-    const wasWell = new Set(before.filter((it) => this.#wasWell(it)).map((it) => it.product));
     const wrong = before.filter(({ product, atMs }) => {
       const trouble = troubleOf(product);
       return trouble !== null && trouble.fromMs <= atMs && atMs < trouble.untilMs;
     });
-    // Against a product that was bought before, only failures of such count.
-    const failed = new Set(wrong.map((it) => it.product).filter((product) => !isSound || wasWell.has(product)));
-    if (failed.size < manyProducts) return null;
+    if (new Set(wrong.map((it) => it.product)).size < 2) return 0;
     const lastMs = isSound ? sinceMs : Math.max(sinceMs, ...wrong.map((it) => it.atMs));
     return lastMs - sinceMs + dearFamilyTrialMs;
   }
 }
-
-/** Troubles that no evidence against a product follows from. */
-const delaysOnly: ReadonlySet<string> = new Set([
-  'slow',
-  'never_delivers',
-  'shows_placeholders',
-  'shows_changing_units',
-  'shows_more_units',
-  'repeats_a_unit',
-  'shows_earlier_order',
-  'sells_a_code_twice',
-  'repeats_an_order_number',
-]);
 
 /** When so much undisturbed time has passed since `startMs`. */
 function deadlineMs(startMs: number, neededMs: number, disturbances: readonly Span[]): number {

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
-const submission = 'core/decision/decide-submission.ts';
-const lookup = 'core/decision/decide-lookup.ts';
+const submission = 'buying/decision/decide-submission.ts';
+const lookup = 'buying/decision/decide-lookup.ts';
 const cached = 'core/cached-answers.ts';
 
 /** Bugs that believe an answer which proves nothing. */
@@ -83,14 +83,14 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   },
   {
     name: 'one order number is that of two orders',
-    file: 'store/submission/collisions.ts',
+    file: 'buying/proofs/collisions-sql.ts',
     changes: [
       ['orderNumber === null ? undefined : selectByNumber', 'orderNumber !== null ? undefined : selectByNumber'],
     ],
   },
   {
     name: 'nobody hears that somebody else uses a key',
-    file: 'store/submission/budget.ts',
+    file: 'store/wholesale-keys.ts',
     changes: [['surprise.isUnexplained ? (before', 'surprise.isUnexplained && nowMs < 0 ? (before']],
   },
   {
@@ -106,7 +106,7 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   },
   {
     name: 'what another order has is delivered again',
-    file: 'store/submission/submission.ts',
+    file: 'buying/commit-sql.ts',
     changes: [
       [
         'const settlement = collision === null ? close.settlement :',
@@ -116,12 +116,12 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   },
   {
     name: 'a code of another order is delivered again',
-    file: 'store/submission/collisions.ts',
+    file: 'buying/proofs/collisions-sql.ts',
     changes: [['plain(one.code) === plain(other.code) &&', 'plain(one.code) !== plain(other.code) &&']],
   },
   {
     name: 'nobody hears that what was delivered is shown for another order',
-    file: 'store/submission/submission.ts',
+    file: 'buying/commit-sql.ts',
     changes: [['  else markShownTwice(', '  else if (nowMs < 0) markShownTwice(']],
   },
   {

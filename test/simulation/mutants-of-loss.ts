@@ -19,27 +19,27 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'after a loss an order that allows fewer units is sent whole',
-    file: 'core/decision/after-loss.ts',
+    file: 'buying/decision/after-loss.ts',
     changes: [["mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];", '[];']],
   },
   {
     name: 'after a loss the replacement is not looked up',
-    file: 'store/submission/submission.ts',
+    file: 'buying/queue/claim-sql.ts',
     changes: [["entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null", 'null']],
   },
   {
     name: 'after a loss an order ends because its replacement is absent',
-    file: 'core/decision/decide-lookup.ts',
+    file: 'buying/decision/decide-lookup.ts',
     changes: [['if (settlement.state === facts.state) return settlement;', 'return settlement;']],
   },
   {
     name: 'after a loss the rejection of the whole order is believed of its parts',
-    file: 'core/decision/after-loss.ts',
+    file: 'buying/decision/after-loss.ts',
     changes: [['if (!mayHaveBoughtParts(facts) ||', 'if (facts.recoveryStage !== null ||']],
   },
   {
     name: 'after a loss nothing is looked up first',
-    file: 'store/submission/entry-changes.ts',
+    file: 'store/entries/entry-changes.ts',
     changes: [
       [
         "SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1",
@@ -59,7 +59,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'an older copy believes what it knew of unknown outcomes',
-    file: 'store/submission/after-loss.ts',
+    file: 'store/entries/after-loss.ts',
     changes: [['restartRecovery(database).run();', '']],
   },
 ];

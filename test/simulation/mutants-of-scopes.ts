@@ -1,12 +1,12 @@
 import type { Mutant } from './mutant.ts';
 
-const evidence = 'core/scopes/evidence.ts';
-const exposure = 'core/scopes/exposure.ts';
-const judge = 'core/scopes/judge-call.ts';
-const lanes = 'store/submission/pauses.ts';
-const kept = 'store/submission/scope-evidence.ts';
-const canary = 'store/submission/connector-canary.ts';
-const pauses = 'submit/pauses.ts';
+const evidence = 'buying/breakers/evidence.ts';
+const exposure = 'buying/queue/exposure.ts';
+const judge = 'buying/breakers/judge-call.ts';
+const lanes = 'store/entries/pauses.ts';
+const kept = 'buying/breakers/evidence-sql.ts';
+const canary = 'store/entries/connector-canary.ts';
+const pauses = 'buying/breakers/pauses.ts';
 
 /** Bugs that let one bad thing stop others, or that end no pause. */
 export const mutantsOfScopes: readonly Mutant[] = [
@@ -21,46 +21,47 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [['if (call.isAccepted) return true;', "if (call.isAccepted) return by !== 'accepted';"]],
   },
   {
-    name: 'the trial of a balance is the order that it refused most',
-    file: 'store/submission/next-to-send.ts',
-    changes: [
-      ['? (a, b) => cost(a) - cost(b) ||', '? (a, b) => refused(b) - refused(a) || cost(b) - cost(a) ||'],
-      [': (a, b) => turn(a) - turn(b) ||', ': (a, b) => turn(b) - turn(a) ||'],
-    ],
+    name: 'the trial of a balance is never one that it has not refused',
+    file: 'buying/queue/choose.ts',
+    changes: [['hasWaiting === (turn % 2 === 1)', 'hasWaiting === turn >= 0']],
   },
   {
     name: 'the unknown outcomes of one product are not limited',
     file: exposure,
-    changes: [['unknown < productUnknownLimit(mostInAll) && unknown + underWay < limit', 'true']],
+    changes: [
+      ['if (unknown >= limit) return false;', ''],
+      ['if (unknown + underWay > 0) return false;', ''],
+      ['return unknown + underWay < Math.max(', 'return unknown + underWay < Math.max(1000, '],
+    ],
   },
   {
     name: 'a product that was never bought counts as proven',
     file: exposure,
-    changes: [['return isProven ? Math', 'return mostInAll > 0 || isProven ? Math']],
+    changes: [['products.isProven(it) && !products.isFailing(it)', '!products.isFailing(it)']],
   },
   {
     name: 'products that were never bought take all unknown outcomes',
     file: exposure,
-    changes: [['isSuspect ? 1 : Math.max(1, Math.floor(mostInAll / 2))', 'isSuspect ? mostInAll : mostInAll']],
-  },
-  {
-    name: 'a family is paused because of products that were never bought',
-    file: judge,
     changes: [
-      ["if (reason === 'order_absent' && products.acceptedSince(scope, call.sentMono)) return false;", ''],
-      ['return products.wasBought(product) || !products.boughtLately(scope, call.endedMono);', 'return true;'],
+      ['if (products.isFailing(product)) return unproven < half;', 'if (products.isFailing(product)) return true;'],
+      ['return ofNew < quarter && unproven <', 'return ofNew < mostInAll || unproven <'],
     ],
   },
   {
+    name: 'a family is paused because of what its products refuse',
+    file: evidence,
+    changes: [["familyEntries: null,\n    clearedBy: 'verdict',", "familyEntries: 2,\n    clearedBy: 'verdict',"]],
+  },
+  {
     name: 'the limit of unknown outcomes does not count the calls under way',
-    file: 'store/submission/open-calls.ts',
+    file: 'store/entries/open-calls.ts',
     changes: [
       ["FROM entries WHERE state = 'sending')", "FROM entries WHERE state = 'sending' AND outcome_unknown = 1)"],
     ],
   },
   {
     name: 'a clean absence does not end an unknown outcome',
-    file: 'core/decision/decide-lookup.ts',
+    file: 'buying/decision/decide-lookup.ts',
     changes: [['= isFirst || !policy', '= isFirst || facts.attempts < 1e9 || !policy']],
   },
   {
@@ -138,9 +139,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'a probe that failed is repeated at once',
     file: pauses,
-    changes: [
-      ['await this.#deps.store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));', ''],
-    ],
+    changes: [['await this.#deps.store.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));', '']],
   },
   {
     name: 'the delay of a probe does not grow',
@@ -154,17 +153,17 @@ export const mutantsOfScopes: readonly Mutant[] = [
   },
   {
     name: 'a probe that cannot tell ends the pause',
-    file: 'core/scopes/probe.ts',
+    file: 'core/answers/probe.ts',
     changes: [["isFailure ? 'closed' : 'cannot_tell'", "isFailure ? 'closed' : 'open'"]],
   },
   {
     name: 'the first orders of a family are not limited',
     file: canary,
-    changes: [["connector === '' || readMeta(database, provenName(family)) === connector", "connector !== '-'"]],
+    changes: [['if (readMeta(database, provenName(family)) === connector) continue;', 'continue;']],
   },
   {
     name: 'a delivered order does not lift the limit of its family',
-    file: 'store/submission/submission.ts',
+    file: 'buying/commit-sql.ts',
     changes: [
       ["if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, attemptId, nowMs);", ''],
     ],
@@ -176,35 +175,35 @@ export const mutantsOfScopes: readonly Mutant[] = [
   },
   {
     name: 'units with a field that was not read are delivered',
-    file: 'core/decision/settlement.ts',
+    file: 'buying/decision/settlement.ts',
     changes: [
       ['if (isComplete && verdict !== null && unreadText(answer) !== null) return needsReview(unreadReason);', ''],
     ],
   },
   {
     name: 'lookups have no share of the places for calls',
-    file: 'submit/dispatcher.ts',
+    file: 'buying/dispatcher.ts',
     changes: [['lookups: isSendDue ? third : concurrency,', 'lookups: concurrency,']],
   },
   {
     name: 'a call that was open when the worker died is recorded as never sent',
-    file: 'submit/recovery.ts',
+    file: 'buying/recovery.ts',
     changes: [["withoutAnswer('crashed', true,", "withoutAnswer('crashed', false,"]],
   },
   {
     name: 'a reload does not lower the limit of orders',
-    file: 'submit/budget-gate.ts',
+    file: 'buying/budget/budget-gate.ts',
     changes: [['key.orders.resize(limits.orders);', '']],
   },
   {
     name: 'a reload does not lower the limit of requests',
-    file: 'submit/budget-gate.ts',
+    file: 'buying/budget/budget-gate.ts',
     changes: [['key.requests.resize(limits.requests);', '']],
   },
 ];
 
 const units = 'core/answers/units.ts';
-const settlement = 'core/decision/settlement.ts';
+const settlement = 'buying/decision/settlement.ts';
 const times = 'store/time/stored-times.ts';
 
 /** Bugs of delivered units, and of clocks that are set. */
@@ -261,29 +260,24 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
   },
   {
     name: 'an open order is looked up with a key of any account',
-    file: 'store/submission/account-keys.ts',
+    file: 'buying/proofs/account-keys-sql.ts',
     changes: [
       ['AND a.key_fingerprint <> :fingerprint AND NOT (', 'AND 0 AND a.key_fingerprint <> :fingerprint AND NOT ('],
     ],
   },
   {
     name: 'an open order is sent again with a key of any account',
-    file: 'store/submission/next-to-send.ts',
-    changes: [['if (otherSender === 1 && !isStopped) continue;', '']],
+    file: 'buying/queue/queue-sql.ts',
+    changes: [['otherSender: otherSenderOf(database, row.id, fingerprint),', 'otherSender: null,']],
   },
   {
     name: 'what a key of another account sent stays open',
-    file: 'store/submission/next-to-send.ts',
-    changes: [
-      [
-        "const isStopped = otherSender === 1 && paused.all.has(keyScope(row.key_name ?? ''));",
-        'const isStopped = false;',
-      ],
-    ],
+    file: 'buying/queue/choose.ts',
+    changes: [['const isStopped = otherSender === 1 && senderPause !== null;', 'const isStopped = false;']],
   },
   {
     name: 'a key of another account does not look up what was sent with it',
-    file: 'submit/pauses.ts',
+    file: 'buying/breakers/pauses.ts',
     changes: [[' && !this.isOfOtherAccount(keyName);', ';']],
   },
 ];

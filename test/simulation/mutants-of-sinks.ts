@@ -130,7 +130,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
     changes: [
       [
         '    const isDue = this.#breaker.remind();\n',
-        "    await store.submission.pauses.open({ scope: 'account', reason: 'maintenance', message, openedBy: 'worker', nowMs, probeAtMs: nowMs + 7_200_000 });\n    const isDue = this.#breaker.remind();\n",
+        "    await store.pauses.open({ scope: 'account', reason: 'maintenance', message, openedBy: 'worker', nowMs, probeAtMs: nowMs + 7_200_000 });\n    const isDue = this.#breaker.remind();\n",
       ],
     ],
   },

@@ -5,13 +5,13 @@ import { mutantsOfSinks } from './mutants-of-sinks.ts';
 import { mutantsOfScopes, mutantsOfUnitsAndClocks } from './mutants-of-scopes.ts';
 import type { Mutant } from './mutant.ts';
 
-const table = 'core/decision/decision-table.ts';
-const settlement = 'core/decision/settlement.ts';
-const lookup = 'core/decision/decide-lookup.ts';
-const run = 'submit/attempt.ts';
-const read = 'submit/budgeted-read.ts';
-const dispatcher = 'submit/dispatcher.ts';
-const gate = 'submit/budget-gate.ts';
+const table = 'buying/decision/decision-table.ts';
+const settlement = 'buying/decision/settlement.ts';
+const lookup = 'buying/decision/decide-lookup.ts';
+const run = 'buying/run-call.ts';
+const read = 'buying/proofs/budgeted-read.ts';
+const dispatcher = 'buying/dispatcher.ts';
+const gate = 'buying/budget/budget-gate.ts';
 const classify = 'wholesale/classify.ts';
 
 /** The bugs that a worker like this one is most likely to have, or to get. */
@@ -163,12 +163,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'calls that were open are not recovered at the start',
-    file: 'submit/recovery.ts',
+    file: 'buying/recovery.ts',
     changes: [['for (const attempt of open) {', 'for (const attempt of open.slice(0, 0)) {']],
   },
   {
     name: 'the entry is not marked as sending before the call',
-    file: 'store/submission/submission.ts',
+    file: 'buying/queue/claim-sql.ts',
     changes: [['if (request !== null) startSending(database, row, request, claim);', '']],
   },
   {
@@ -189,9 +189,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the budget is forgotten at a restart',
     file: dispatcher,
-    changes: [
-      ['gate.restore(await store.submission.budget.restoreSlots(', 'void (await store.submission.budget.restoreSlots('],
-    ],
+    changes: [['gate.restore(await steps.budget.restoreSlots(', 'void (await steps.budget.restoreSlots(']],
   },
   {
     name: 'the budget follows the wall clock',
@@ -273,10 +271,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'nothing limits how many outcomes are unknown',
-    file: 'core/scopes/exposure.ts',
+    file: 'buying/queue/exposure.ts',
     changes: [
-      ['exposure.total >= mostInAll', 'exposure.total >= 1000'],
-      ['unknown < productUnknownLimit(mostInAll) && unknown + underWay < limit', 'unknown + underWay < 1000'],
+      ['total >= mostInAll', 'total >= 1000'],
+      ['if (unknown >= limit) return false;', 'if (unknown < 1000) return true;'],
     ],
   },
   {
@@ -286,7 +284,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a probe that fails ends the pause',
-    file: 'submit/pauses.ts',
+    file: 'buying/breakers/pauses.ts',
     changes: [["if (verdict === 'open')", "if (verdict !== 'cannot_tell')"]],
   },
   {
@@ -306,17 +304,17 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'one eSIM is spent on by two calls at once',
-    file: 'store/submission/due-entries.ts',
+    file: 'buying/queue/queue-sql.ts',
     changes: [['AND ${iccidIsFree}', '']],
   },
   {
     name: 'an entry with an unknown outcome is sent again after its deadline',
-    file: 'core/decision/resend.ts',
+    file: 'core/entry/resend.ts',
     changes: [['const isLate = isOverdue(facts, nowMs);', 'const isLate = false;']],
   },
   {
     name: 'the deadline of an order is not looked at',
-    file: 'store/submission/due-entries.ts',
+    file: 'buying/queue/queue-sql.ts',
     changes: [
       ['AND ${mayStart}', ''],
       ['AND not_after_ms <= ?', 'AND not_after_ms <= ? - 1e12'],
@@ -362,7 +360,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a scope that a person paused is sent',
-    file: 'store/submission/pauses.ts',
+    file: 'store/entries/pauses.ts',
     changes: [['if (paused.all.has(family) ||', 'if (']],
   },
   {

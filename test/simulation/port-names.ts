@@ -8,33 +8,33 @@ const portCalls = [
   'store.intake.acceptBatch',
   'store.operator.actOnEntry',
   'store.beginIncarnation',
-  'store.submission.accountKeys.prove',
-  'store.submission.accountKeys.statesOf',
-  'store.submission.budget.adoptKeys',
-  'store.submission.closeAttempt',
+  'store.buying.accountKeys.prove',
+  'store.buying.accountKeys.statesOf',
+  'store.adoptKeys',
+  'store.buying.closeAttempt',
   'store.results.closeDelivery',
-  'store.submission.pauses.end',
-  'store.submission.expireOverdue',
+  'store.pauses.end',
+  'store.buying.expireOverdue',
   'store.results.failDelivery',
-  'store.submission.budget.forgetSlots',
+  'store.buying.budget.forgetSlots',
   'store.open',
-  'store.submission.openAttempt',
-  'store.submission.pauses.open',
+  'store.buying.openAttempt',
+  'store.pauses.open',
   'store.operator.pauseScope',
-  'store.submission.pauses.postponeProbe',
-  'store.submission.lookups.prove',
-  'store.submission.budget.recordBackOff',
-  'store.submission.restartSettlementDelays',
-  'store.submission.budget.restoreBackOffs',
-  'store.submission.budget.restoreSlots',
+  'store.pauses.postponeProbe',
+  'store.buying.lookups.prove',
+  'store.buying.budget.recordBackOff',
+  'store.buying.restartSettlementDelays',
+  'store.buying.budget.restoreBackOffs',
+  'store.buying.budget.restoreSlots',
   'store.operator.resumeScope',
-  'store.submission.budget.settleSlot',
-  'store.submission.budget.takeSlot',
+  'store.buying.budget.settleSlot',
+  'store.buying.budget.takeSlot',
 ] as const;
 
-/** Calls that few runs make; only a very long run must crash at all of them. `store.submission.budget.recordBackOff` is rarer still. */
+/** Calls that few runs make; only a very long run must crash at all of them. `store.buying.budget.recordBackOff` is rarer still. */
 const rare =
-  /^store\.(operator\.\w+|submission\.pauses\.\w+|submission\.accountKeys\.prove|submission\.expireOverdue|results\.failDelivery|submission\.budget\.recordBackOff) /;
+  /^store\.(operator\.\w+|pauses\.\w+|buying\.accountKeys\.prove|buying\.expireOverdue|results\.failDelivery|buying\.budget\.recordBackOff) /;
 
 /** Every port call of the intake. */
 const intakeCalls = [
@@ -92,7 +92,7 @@ export function crashPlacesOf(seeds: number): readonly string[] {
   return common.filter(
     (place) =>
       !(rare.test(place) || rareOfIntake.test(place)) ||
-      (seeds >= 100_000 && !place.includes('submission.budget.recordBackOff')),
+      (seeds >= 100_000 && !place.includes('buying.budget.recordBackOff')),
   );
 }
 
@@ -100,9 +100,9 @@ export const rareCrashPlaces: readonly string[] = crashPlaces.filter((place) => 
 
 /** Calls that must get every error of SQLite at least once. */
 export const storeCallsOfTheLoop = [
-  'submission.openAttempt',
-  'submission.closeAttempt',
+  'buying.openAttempt',
+  'buying.closeAttempt',
   'results.closeDelivery',
   'intake.acceptBatch',
-  'submission.budget.forgetSlots',
+  'buying.budget.forgetSlots',
 ] as const;

@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import { performInWorker } from '../../src/admin/perform-command.ts';
@@ -5,17 +6,17 @@ import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { noticeOlderCopy } from '../../src/app/older-copy.ts';
 import type { ProgressKeeper, ProgressPort } from '../../src/app/progress-file.ts';
-import { usualTries } from '../../src/core/decision/settlement.ts';
+import { usualTries } from '../../src/buying/decision/settlement.ts';
 import { ContinuousClock } from '../../src/ops/system-clock.ts';
 import type { FileSink, Sink } from '../../src/results/delivery-loop.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/accept-batch.ts';
 import type { Store } from '../../src/store/store.ts';
-import { AccountCheck } from '../../src/submit/account-check.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
-import { Dispatcher } from '../../src/submit/dispatcher.ts';
-import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
+import { AccountCheck } from '../../src/buying/proofs/account-check.ts';
+import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
+import { Dispatcher } from '../../src/buying/dispatcher.ts';
+import { LookupCheck } from '../../src/buying/proofs/lookup-check.ts';
+import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -138,14 +139,15 @@ export class SimWorker {
       retryTimeScale: 1,
     };
     const keys = Object.entries(settings.keys).map(([name, value]) => ({ name, value }));
-    await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
+    await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
     const gate = new BudgetGate(Object.keys(settings.keys), settings.limits, clock);
     const dispatcher = new Dispatcher(
       {
         store,
+        steps: stepsOf(store),
         wholesale,
         gate,
-        lookups: new LookupCheck(store),
+        lookups: new LookupCheck(stepsOf(store)),
         accounts: new AccountCheck(),
         pauses: new Pauses({ store, clock, random: random.next, retryTimeScale: 1, logger }),
         clock,

@@ -2,7 +2,8 @@ import type { Database } from 'better-sqlite3';
 import type { RecoveryStage } from '../../src/core/entry/states.ts';
 import { familyOf, lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/purchase.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
+import type { AttemptClose } from '../../src/buying/commit-sql.ts';
+import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';
 import { EvidenceWatch } from './evidence-watch.ts';
@@ -26,21 +27,22 @@ const legal: Readonly<Record<string, string>> = {
 
 /** Calls that change nothing: to crash at one of them is the same as to crash at the port call before it. */
 const reads = new Set([
-  'submission.nextDueAt',
+  'buying.nextDueAt',
+  'buying.showUnproven',
   'results.nextDeliveryAt',
-  'submission.countUnknownOutcomes',
+  'buying.countUnknownOutcomes',
   'results.dueDeliveries',
-  'submission.pauses.all',
-  'submission.openAttemptsOfOthers',
-  'submission.expireOverdue',
+  'pauses.all',
+  'buying.openAttemptsOfOthers',
+  'buying.expireOverdue',
   'results.retireSinks',
-  'submission.lookups.proven',
-  'submission.lookups.boughtReference',
-  'submission.recentVerdicts',
+  'buying.lookups.proven',
+  'buying.lookups.boughtReference',
+  'buying.recentVerdicts',
   'times.lastSeenMs',
   'times.recordSeen',
   'progress',
-  'submission.hasAccepted',
+  'buying.hasAccepted',
   'intake.files.find',
   'intake.files.rejections',
   'storefronts.connectedAt',
@@ -55,9 +57,9 @@ const changesEntries = new Set([
   'intake.acceptRequests',
   'intake.cancelUnsent',
   'storefronts.takeOrder',
-  'submission.openAttempt',
-  'submission.closeAttempt',
-  'submission.expireOverdue',
+  'buying.openAttempt',
+  'buying.closeAttempt',
+  'buying.expireOverdue',
   'operator.actOnEntry',
 ]);
 
@@ -154,7 +156,7 @@ export class StoreWatch {
     return wrappedStore(store, (name, step) => {
       if (name === 'close') return step;
       if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
-      const records = name === 'submission.closeAttempt' || name === 'submission.lookups.prove';
+      const records = name === 'buying.closeAttempt' || name === 'buying.lookups.prove';
       const call = (values: readonly unknown[]): unknown => {
         const fault = this.#faultOf(process, name);
         if (fault === null) return step(...values);
@@ -164,7 +166,7 @@ export class StoreWatch {
           // It is on the disk, although the worker believes that it failed: the next step begins from there.
           if (fault.where === 'commit') {
             if (records) onRecorded(kindOf(values[0]));
-            if (name === 'submission.closeAttempt' && isClose(values[0])) this.#closed(values[0]);
+            if (name === 'buying.closeAttempt' && isClose(values[0])) this.#closed(values[0]);
             if (changesEntries.has(name)) this.#entriesChanged();
           }
         }
@@ -175,7 +177,7 @@ export class StoreWatch {
           const result: unknown = await process.whileAlive(() => call(values));
           if (process.alive) this.#look(name, values[0], result);
           // Where they do change something, that is a place to die at.
-          if (name === 'submission.expireOverdue' && result !== 0) await process.port(`store.${name}`, () => undefined);
+          if (name === 'buying.expireOverdue' && result !== 0) await process.port(`store.${name}`, () => undefined);
           return result;
         };
       }
@@ -205,7 +207,7 @@ export class StoreWatch {
   }
 
   #look(name: string, argument: unknown, result: unknown): void {
-    if (name === 'submission.openAttempt' && isOpenAttempt(result)) {
+    if (name === 'buying.openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
       // Another outbox counts its attempts anew.
       if (this.#hasAccepted(result.entry.operation)) this.#onProvenPath.add(result.attemptId);
@@ -216,11 +218,11 @@ export class StoreWatch {
         `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
       );
     }
-    if (name === 'submission.openAttemptsOfOthers' && Array.isArray(result)) {
+    if (name === 'buying.openAttemptsOfOthers' && Array.isArray(result)) {
       for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
     }
-    if (name === 'submission.closeAttempt' && isClose(argument)) this.#closed(argument);
-    const proven = name === 'submission.lookups.prove' ? kindOf(argument) : null;
+    if (name === 'buying.closeAttempt' && isClose(argument)) this.#closed(argument);
+    const proven = name === 'buying.lookups.prove' ? kindOf(argument) : null;
     if (proven !== null) this.#evidence.proved(proven);
     if (takesIn.has(name)) this.#onIntake();
     if (name === 'results.closeDelivery' || name === 'results.giveUpDelivery') this.changed = true;

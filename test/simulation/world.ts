@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { isDiskFull } from '../../src/ops/disk-guard.ts';
-import { afterLossMs } from '../../src/core/decision/after-loss.ts';
+import { afterLossMs } from '../../src/core/entry/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { ClockJumps } from './clock-jumps.ts';

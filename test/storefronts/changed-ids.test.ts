@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { answer as delivered, close, emptyBalance, fulfilled } from '../support/outbox.ts';
 import { actOn, shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
@@ -5,14 +6,13 @@ import { actOn, shopifyOrder, type Shops, startShops, wooOrder } from './storefr
 const card = (id: number, quantity = 1) => ({ id, sku: 'STEAM-20', quantity, meta_data: [], properties: [] });
 const esim = (id: number) => ({ ...card(id), sku: 'FR-7D' });
 const open = ({ outbox }: Shops) => outbox.opened({ nowMs: Date.now() });
-const tryToSend = ({ outbox }: Shops) =>
-  outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+const tryToSend = ({ outbox }: Shops) => stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
 const woo = (shops: Shops, minute: number, ...line_items: object[]) => shops.woo(wooOrder({ line_items }, minute));
 const states = (shops: Shops) => shops.bought().map((text) => text.replace(/ .* /, ' '));
 
 async function buy(shops: Shops, ...line_items: object[]): Promise<void> {
   await woo(shops, 0, ...line_items);
-  await shops.outbox.store.submission.closeAttempt(close(await open(shops), fulfilled));
+  await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), fulfilled));
 }
 
 const same = { action: 'cancel' } as const;
@@ -53,7 +53,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     await woo(shops, 0, card(1));
     const attempt = await open(shops);
     await woo(shops, 1, card(2));
-    await shops.outbox.store.submission.closeAttempt(close(attempt, emptyBalance));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, emptyBalance));
     await actOn(shops, '2', another);
     expect(states(shops)).toEqual(['1 held', '2 pending']);
     expect(shops.reasons()[0]).toContain('1 it vanished from the order');
@@ -72,7 +72,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     }
     const waiting = await startShops();
     await woo(waiting, 0, card(1));
-    await waiting.outbox.store.submission.closeAttempt(close(await open(waiting), emptyBalance));
+    await stepsOf(waiting.outbox.store).closeAttempt(close(await open(waiting), emptyBalance));
     await woo(waiting, 1, card(2));
     expect(states(waiting)).toEqual(['1 cancelled', '2 pending']);
   });
@@ -84,7 +84,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     await woo(inFlight, 1, card(2));
     expect(states(inFlight)).toEqual(['1 sending', '2 held']);
     // Its call comes back without a purchase: it is still the one that is bought.
-    await inFlight.outbox.store.submission.closeAttempt(close(attempt, emptyBalance));
+    await stepsOf(inFlight.outbox.store).closeAttempt(close(attempt, emptyBalance));
     await woo(inFlight, 2, card(2));
     expect((await tryToSend(inFlight))?.entry.reference).toBe(attempt.entry.reference);
     for (const action of ['hold', 'cancel'] as const) {
@@ -116,7 +116,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     const shops = await startShops({ woo: { onRefund: 'cancel_esim' } });
     await woo(shops, 0, esim(1));
     const answer = { ...delivered, units: [{ iccid: '8999901000000000013' }] };
-    await shops.outbox.store.submission.closeAttempt(close(await open(shops), { ...fulfilled, answer }));
+    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), { ...fulfilled, answer }));
     await woo(shops, 1, esim(2));
     await woo(shops, 2, esim(2));
     expect(states(shops)).toEqual(['1 fulfilled', '2 held']);
@@ -125,7 +125,7 @@ describe('a line that staff removed and added again, under another id,', () => {
   it('is recognised in Shopify, which keeps the removed line with nothing left', async () => {
     const shops = await startShops();
     await shops.shopify(shopifyOrder({ line_items: [card(11)] }));
-    await shops.outbox.store.submission.closeAttempt(close(await open(shops), fulfilled));
+    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), fulfilled));
     const line_items = [{ ...card(11), current_quantity: 0 }, card(12)];
     await shops.shopify(shopifyOrder({ line_items }, 1));
     await shops.shopify(shopifyOrder({ line_items }, 2));

@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { close, fulfilled } from '../support/outbox.ts';
 import { actOn, type Shops, startShops, wooOrder } from './storefront-shops.ts';
@@ -23,7 +24,7 @@ const deleted = { 'X-WC-Webhook-Topic': 'order.deleted' };
 
 async function deliverAll({ outbox }: Shops): Promise<void> {
   const attempt = await outbox.opened({ nowMs: Date.now() });
-  await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
 }
 
 describe('an id that the shop gave to another sale', () => {

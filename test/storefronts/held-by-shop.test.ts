@@ -1,5 +1,6 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import { close, emptyBalance, nothing } from '../support/outbox.ts';
 import { actOn, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
@@ -8,15 +9,14 @@ const toSendAgain: Settlement = { ...nothing, nextStep: 'send', settlementDelayE
 const onHold = { status: 'on-hold' };
 const deleted = { 'X-WC-Webhook-Topic': 'order.deleted' };
 const open = ({ outbox }: Shops) => outbox.opened({ nowMs: Date.now() });
-const tryToSend = ({ outbox }: Shops) =>
-  outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+const tryToSend = ({ outbox }: Shops) => stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
 const states = (shops: Shops) => shops.bought().map((text) => text.split(' ').at(-1));
 
 describe('an unsent line whose order is not paid any more', () => {
   it('is released to the state that it had when the order is paid again, and leaves an audit entry', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder());
-    await shops.outbox.store.submission.closeAttempt(close(await open(shops), emptyBalance));
+    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), emptyBalance));
     await shops.woo(wooOrder(onHold, 1));
     const notified = shops.notifications();
     await shops.woo(wooOrder({}, 2));
@@ -70,7 +70,7 @@ describe('an unsent line whose order is not paid any more', () => {
     await shops.woo(wooOrder());
     const attempt = await open(shops);
     await shops.woo(wooOrder(onHold, 1));
-    await shops.outbox.store.submission.closeAttempt(close(attempt, emptyBalance));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, emptyBalance));
     expect(states(shops)).toEqual(['waiting']);
     expect(await tryToSend(shops)).toBeNull();
     expect(states(shops)).toEqual(['held']);
@@ -84,7 +84,7 @@ describe('an unsent line whose order is not paid any more', () => {
     const attempt = await open(shops);
     await shops.woo(wooOrder(onHold, 1));
     // Its call ended without a purchase, so it is due again; an order of another customer comes after it.
-    await shops.outbox.store.submission.closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: 0 }));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: 0 }));
     await shops.woo(wooOrder({ id: 728, number: '728', line_items: [{ id: 316, sku: 'STEAM-20', quantity: 1 }] }));
     const next = await tryToSend(shops);
     expect([next?.entry.quantity, states(shops)]).toEqual([1, ['held', 'sending']]);
@@ -102,13 +102,13 @@ describe('an unsent line whose order is not paid any more', () => {
       row: 'limit_exceeded',
       replacements: [part(0), part(1)],
     };
-    await shops.outbox.store.submission.closeAttempt(close(attempt, split));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, split));
     for (let tries = 0; tries < 3; tries += 1) expect(await tryToSend(shops)).toBeNull();
     expect(states(shops)).toEqual(['rejected', 'held', 'held']);
 
     const unsure = await startShops();
     await unsure.woo(wooOrder());
-    await unsure.outbox.store.submission.closeAttempt(close(await open(unsure), toSendAgain));
+    await stepsOf(unsure.outbox.store).closeAttempt(close(await open(unsure), toSendAgain));
     await unsure.woo(wooOrder(onHold, 1));
     expect(await tryToSend(unsure)).toBeNull();
     expect(states(unsure)).toEqual(['held']);
@@ -122,7 +122,7 @@ describe('an unsent line whose order is not paid any more', () => {
     await shops.woo(wooOrder());
     const attempt = await open(shops);
     await shops.woo({ id: 727 }, deleted);
-    await shops.outbox.store.submission.closeAttempt(close(attempt, emptyBalance));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, emptyBalance));
     expect((await tryToSend(shops))?.purpose).toBe('submit');
   });
 

@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,8 +36,7 @@ const states = (shops: ShopOutbox) =>
     .bought()
     .map((text) => `${text.split(' ')[0]} ${text.split(' ').at(-1)}`)
     .toSorted();
-const claim = ({ outbox }: ShopOutbox) =>
-  outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+const claim = ({ outbox }: ShopOutbox) => stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
 
 async function acknowledge(shops: ShopOutbox): Promise<void> {
   const { outbox } = shops;
@@ -125,7 +125,7 @@ describe('a result of another worker in an order of the shop', () => {
     const attempt = await claim(shops);
     if (attempt === null) throw new Error('it is due');
     const again = { ...nothing, nextStep: 'send', settlementDelayEndMs: null, settlementDelayMs: null } as const;
-    await shops.outbox.store.submission.closeAttempt(close(attempt, again));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, again));
     await shops.woo(secondOrder(resultOf('9', [theirs])));
     expect(await claim(shops)).toBeNull();
     expect(states(shops)).toEqual(['315 held', '316 held']);
@@ -161,7 +161,7 @@ describe('a result that no other worker wrote', () => {
     await shops.woo(secondOrder());
     const attempt = await claim(shops);
     if (attempt === null) throw new Error('it is due');
-    await shops.outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, fulfilled));
     const { reference } = attempt.entry;
     const shown = [
       resultOf('316', [reference]),

@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { close, emptyBalance, fulfilled } from '../support/outbox.ts';
 import { type OpenShops, openShops, shopifyOrder, wooOrder } from './storefront-shops.ts';
@@ -77,7 +78,7 @@ const moments = {
   pending: async (shops: OpenShops, platform: Platform) => void (await platform.deliver(shops, {}, 0)),
   waiting: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
-    await shops.outbox.store.submission.closeAttempt(close(await open(shops), emptyBalance));
+    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), emptyBalance));
   },
   sent: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
@@ -85,14 +86,14 @@ const moments = {
   },
   delivered: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
-    await shops.outbox.store.submission.closeAttempt(close(await open(shops), fulfilled));
+    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), fulfilled));
   },
 };
 type Moment = keyof typeof moments;
 
 const open = ({ outbox }: OpenShops) => outbox.opened({ nowMs: Date.now() });
 const nextToSend = ({ outbox }: OpenShops) =>
-  outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+  stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
 const states = (shops: OpenShops) => shops.bought().map((text) => text.split(' ').at(-1));
 
 const whyHeld = /^11 the storefront's order (?:is|has the status) "/;

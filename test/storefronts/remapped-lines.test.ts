@@ -1,7 +1,8 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { performCommand } from '../../src/admin/perform-command.ts';
 import type { CommandResult, StoreCommand } from '../../src/core/operator/operator-command.ts';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { readSkuFile } from '../../src/storefronts/sku-file.ts';
 import { newRequestFor } from '../../src/storefronts/remapped-lines.ts';
@@ -25,7 +26,7 @@ const oneLine = (sku: string) => ({ line_items: [{ id: 315, sku, quantity: 2, me
 
 async function settle(shops: OpenShops, settlement: Settlement): Promise<string> {
   const attempt = await shops.outbox.opened({ nowMs: Date.now() });
-  await shops.outbox.store.submission.closeAttempt(close(attempt, settlement));
+  await stepsOf(shops.outbox.store).closeAttempt(close(attempt, settlement));
   return attempt.entry.reference;
 }
 
@@ -143,9 +144,7 @@ describe('a rejected line whose SKU map was corrected', () => {
     await shops.woo(wooOrder(refund, 1));
     shops.mapSkus(corrected);
     await remap(shops, reference);
-    expect(
-      await shops.outbox.store.submission.openAttempt(shops.outbox.claim({ nowMs: Date.now() + 1000 })),
-    ).toBeNull();
+    expect(await stepsOf(shops.outbox.store).openAttempt(shops.outbox.claim({ nowMs: Date.now() + 1000 }))).toBeNull();
     expect(shops.bought()[1]).toBe('315 4 x steam-20-usd held');
   });
 });

@@ -1,8 +1,9 @@
+import { stepsOf } from '../support/steps.ts';
 import fc from 'fast-check';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import { hasCode } from '../../src/core/order-sync-error.ts';
 import { close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
-import type { OpenAttempt } from '../../src/store/submission/attempt.ts';
+import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import type { EntryNow, HistoryOutbox } from './history-outbox.ts';
 import { numbersAsText } from './read-back/running-read-back.ts';
 import { Staff, type Version } from './shop-staff.ts';
@@ -149,7 +150,7 @@ class History {
   async send(end: End): Promise<boolean> {
     const { outbox, nowMs } = this.#place;
     const { store } = outbox;
-    const attempt = await store.submission.openAttempt(outbox.claim({ nowMs }));
+    const attempt = await stepsOf(store).openAttempt(outbox.claim({ nowMs }));
     if (attempt === null) return false;
     const { reference } = attempt.entry;
     const lineId = this.#lineOf(attempt);
@@ -157,19 +158,19 @@ class History {
     if (this.#ended.has(lineId)) this.problems.push(`${lineId} is sent, although a person ended it`);
     if (this.#forPerson.has(reference)) this.problems.push(`${lineId} is sent, although a person holds it`);
     if (end === 'bought') this.#countBought(lineId);
-    await store.submission.closeAttempt(close(attempt, settlements[end], { nowMs }));
+    await stepsOf(store).closeAttempt(close(attempt, settlements[end], { nowMs }));
     return true;
   }
 
   /** Looks up an unknown outcome, as the worker does. False when nothing is to be looked up. */
   async lookUp(isFound: boolean): Promise<boolean> {
     const { outbox, nowMs } = this.#place;
-    const attempt = await outbox.store.submission.openAttempt(outbox.claim({ step: 'lookup', nowMs }));
+    const attempt = await stepsOf(outbox.store).openAttempt(outbox.claim({ step: 'lookup', nowMs }));
     if (attempt === null) return false;
     const lineId = this.#lineOf(attempt);
     if (isFound) this.#countBought(lineId);
     const settlement = isFound ? settlements.bought : settlements.refused;
-    await outbox.store.submission.closeAttempt(close(attempt, settlement, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, settlement, { nowMs }));
     return true;
   }
 

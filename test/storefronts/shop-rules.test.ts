@@ -1,3 +1,4 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { shopifyOrder, startShops, wooOrder } from './storefront-shops.ts';
 
@@ -36,7 +37,7 @@ describe('the lines of a shop', () => {
     const paidAt = new Date(Date.now() - 2 * hour).toISOString();
     await shops.shopify(shopifyOrder({ processed_at: paidAt, line_items: [line(1, 'STEAM-20')] }));
     expect(shops.bought()).toEqual(['1 1 x steam-usd-20 pending']);
-    await shops.outbox.store.submission.expireOverdue(Date.now(), 8);
+    await stepsOf(shops.outbox.store).expireOverdue(Date.now(), 8);
     expect(shops.bought()).toEqual(['1 1 x steam-usd-20 expired']);
     expect(shops.outbox.store.read.counts()).toMatchObject({ expired: 1 });
   });

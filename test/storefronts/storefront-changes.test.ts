@@ -1,5 +1,6 @@
+import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import { answer as delivered, close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
 import {
   actOn,
@@ -53,11 +54,9 @@ const start = (onRefund: Mode): Promise<OpenShops> => openShops({ woo: { onRefun
 /** Delivers the gift card and the eSIM. */
 async function deliverBoth({ outbox }: OpenShops): Promise<void> {
   const card = await outbox.opened({ nowMs: Date.now() });
-  await outbox.store.submission.closeAttempt(close(card, fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(card, fulfilled));
   const esim = await outbox.opened({ nowMs: Date.now() });
-  await outbox.store.submission.closeAttempt(
-    close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }),
-  );
+  await stepsOf(outbox.store).closeAttempt(close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }));
 }
 
 const cases = (platform: Platform) =>
@@ -183,7 +182,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     it.each(modes)('is taken back when it is refunded while it waits for balance, with on_refund %s', async (mode) => {
       const shops = await start(mode);
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-      await shops.outbox.store.submission.closeAttempt(
+      await stepsOf(shops.outbox.store).closeAttempt(
         close(await shops.outbox.opened({ nowMs: Date.now() }), emptyBalance),
       );
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
@@ -194,9 +193,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     it('is flagged when its outcome is unknown', async () => {
       const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-      await shops.outbox.store.submission.closeAttempt(
-        close(await shops.outbox.opened({ nowMs: Date.now() }), nothing),
-      );
+      await stepsOf(shops.outbox.store).closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), nothing));
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       expect([shops.bought(), shops.flagged()]).toEqual([
         ['11 2 x steam-usd-20 unknown'],
@@ -210,8 +207,8 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
       const replacements = [part(0), part(1), part(2)];
       const split: Settlement = { ...emptyBalance, state: 'rejected', row: 'limit_exceeded', replacements };
-      await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), split));
-      await shops.outbox.store.submission.closeAttempt(
+      await stepsOf(shops.outbox.store).closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), split));
+      await stepsOf(shops.outbox.store).closeAttempt(
         close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
       );
       const closed = order({ line_items: items({ 11: 3 }), ...refunded }, 1);
@@ -257,7 +254,7 @@ describe('a line that was bought, and whose units nobody has', () => {
     const line_items = items({ 11: 2 });
     await shops.woo(wooOrder({ line_items }));
     const inReview: Settlement = { ...nothing, state: 'needs_review', reviewReason: 'somebody must look' };
-    await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), inReview));
+    await stepsOf(shops.outbox.store).closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), inReview));
     await actOn(shops, '11', { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-1', note: null, units: [] });
     expect(shops.flagged()).toEqual(['11 needs_manual_delivery']);
     await shops.woo(wooOrder({ line_items, status: 'refunded' }, 1));
@@ -300,7 +297,7 @@ describe('a line that is lowered before it was sent', () => {
       outcomeUnknown: false,
       counted: false,
     } as const;
-    await shops.outbox.store.submission.closeAttempt(close(attempt, neverLeft));
+    await stepsOf(shops.outbox.store).closeAttempt(close(attempt, neverLeft));
     const { json } = await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
     expect([json.taken_back, shops.bought()]).toEqual([0, ['11 2 x steam-usd-20 held']]);
   });

@@ -1,14 +1,15 @@
+import { stepsOf } from './steps.ts';
 import { pino } from 'pino';
 import { withoutAnswer } from '../../src/core/answers/outcome.ts';
-import { usualTries } from '../../src/core/decision/settlement.ts';
+import { usualTries } from '../../src/buying/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { AttemptDeps } from '../../src/submit/attempt.ts';
-import { AccountCheck } from '../../src/submit/account-check.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
-import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
-import type { WholesalePort } from '../../src/submit/wholesale-port.ts';
+import type { AttemptDeps } from '../../src/buying/run-call.ts';
+import { AccountCheck } from '../../src/buying/proofs/account-check.ts';
+import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
+import { LookupCheck } from '../../src/buying/proofs/lookup-check.ts';
+import { Pauses } from '../../src/buying/breakers/pauses.ts';
+import type { WholesalePort } from '../../src/wholesale/wholesale-port.ts';
 
 /** What attempts need, on a real store. Unless `port` says otherwise, every call of the API ends without an answer. */
 export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): AttemptDeps {
@@ -18,6 +19,7 @@ export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): At
   const dropped = withoutAnswer('dropped', true, 'the connection ended');
   return {
     store,
+    steps: stepsOf(store),
     wholesale: {
       render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
       submit: async () => dropped,
@@ -29,7 +31,7 @@ export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): At
       ...port,
     },
     gate: new BudgetGate(['main'], limits, clock),
-    lookups: new LookupCheck(store),
+    lookups: new LookupCheck(stepsOf(store)),
     accounts: new AccountCheck(),
     pauses: new Pauses({ store, clock, random, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
     clock,

@@ -1,5 +1,5 @@
-import { decideLookup } from '../../src/core/decision/decide-lookup.ts';
-import { decideSubmission } from '../../src/core/decision/decide-submission.ts';
+import { decideLookup } from '../../src/buying/decision/decide-lookup.ts';
+import { decideSubmission } from '../../src/buying/decision/decide-submission.ts';
 import type { OrderAnswer } from '../../src/core/answers/order-answer.ts';
 import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type DecisionPolicy,
   type EntryFacts,
   type Settlement,
-} from '../../src/core/decision/settlement.ts';
+} from '../../src/buying/decision/settlement.ts';
 
 export const now = 1_000_000;
 export const noJitter = (): number => 0.5;

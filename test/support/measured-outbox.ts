@@ -30,7 +30,7 @@ export async function measuredOutbox(changes: Partial<GaugeSources> = {}) {
   metrics.watch({
     store: {
       read: outbox.store.read,
-      submission: outbox.store.submission,
+      pauses: outbox.store.pauses,
       fileSizes: () => outbox.store.fileSizes(),
       freeBytes: async () => 1000,
     },

@@ -1,7 +1,8 @@
+import { stepsOf } from './steps.ts';
 import { onTestFinished } from 'vitest';
 import type { EntryActionName } from '../../src/core/entry/states.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/entry-command.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 
@@ -78,7 +79,7 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
     situations['needs_review, outcome unknown'](box).then(() => act(box, { ...boughtInPlaceOf('GC-77'), units: [] })),
   refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
   rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
-  expired: async (box) => void (await box.store.submission.expireOverdue(nowMs, 5)),
+  expired: async (box) => void (await stepsOf(box.store).expireOverdue(nowMs, 5)),
   cancelled: (box) => act(box, { action: 'cancel' }),
   'needs_review, refused': (box) =>
     settle(
@@ -124,9 +125,9 @@ const boughtInPlaceOf = (orderNumber: string | null) =>
   ({ action: 'resolve', as: 'fulfilled', orderNumber, note: 'seen in their list' }) as const;
 
 export async function settle(box: Outbox, settlement: Settlement): Promise<void> {
-  const attempt = await box.store.submission.openAttempt(box.claim({ nowMs: 510_000 }));
+  const attempt = await stepsOf(box.store).openAttempt(box.claim({ nowMs: 510_000 }));
   if (attempt === null) throw new Error('nothing was due');
-  await box.store.submission.closeAttempt(close(attempt, settlement));
+  await stepsOf(box.store).closeAttempt(close(attempt, settlement));
 }
 
 export const rows = <T>(box: Outbox, sql: string): T[] => box.rows<T>(sql);

@@ -1,3 +1,4 @@
+import { stepsOf } from './steps.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,11 +6,14 @@ import SqliteDatabase from 'better-sqlite3';
 import type { OrderAnswer } from '../../src/core/answers/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
-import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../src/buying/decision/settlement.ts';
+import type { ResendRules } from '../../src/buying/queue/choose.ts';
+import type { RecheckRule } from '../../src/store/entries/rechecks.ts';
 import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/attempt.ts';
+import type { AttemptClose } from '../../src/buying/commit-sql.ts';
+import type { AttemptClaim, OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import { writeNewDatabase } from './new-database.ts';
 
 /** A store on a real file, with the steps that most tests need. */
@@ -82,7 +86,7 @@ export class Outbox {
       maxUnknownOutcomes: 1000,
       trials: [],
       render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
-      judgeResend: (_entry, _originReference, isPaused) => ({ step: isPaused ? 'lookup' : 'send' }),
+      resend: resendAgain,
       ...changes,
     };
   }
@@ -109,11 +113,26 @@ export class Outbox {
   }
 
   async opened(changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt> {
-    const attempt = await this.store.submission.openAttempt(this.claim(changes));
+    const attempt = await stepsOf(this.store).openAttempt(this.claim(changes));
     if (attempt === null) throw new Error('nothing was due');
     return attempt;
   }
 }
+
+/** What is of unknown outcome is sent again; looked up where its scope is paused, or a lost outbox may have sent it. */
+export const resendAgain: ResendRules = {
+  referenceExpiryMs: Number.POSITIVE_INFINITY,
+  canLookUp: () => true,
+  lookupsProven: () => true,
+};
+
+/** Has a claim follow a rule about orders that are to be read again. */
+export const rechecking = (rule: RecheckRule): Pick<AttemptClaim, 'maxAgeMs' | 'onSetAside'> => ({
+  maxAgeMs: rule.maxAgeMs,
+  onSetAside: (aside) => {
+    for (const { step } of aside) if (step.step === 'recheck') rule.onDelayed(step.source);
+  },
+});
 
 export function line(changes: Partial<AcceptableLine> = {}): AcceptableLine & { lineNumber: number | null } {
   return {

@@ -1,21 +1,22 @@
+import { stepsOf } from './steps.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { EntryState } from '../../src/core/entry/states.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import { usualTries } from '../../src/core/decision/settlement.ts';
+import { usualTries } from '../../src/buying/decision/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import { createSandbox, type Sandbox } from '../../sandbox/create-sandbox.ts';
 import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { AccountCheck } from '../../src/submit/account-check.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
-import type { BudgetLimits } from '../../src/submit/settings.ts';
-import { Dispatcher } from '../../src/submit/dispatcher.ts';
-import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
+import { AccountCheck } from '../../src/buying/proofs/account-check.ts';
+import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
+import type { BudgetLimits } from '../../src/buying/decision/settings.ts';
+import { Dispatcher } from '../../src/buying/dispatcher.ts';
+import { LookupCheck } from '../../src/buying/proofs/lookup-check.ts';
+import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import { writeNewDatabase } from './new-database.ts';
@@ -132,9 +133,10 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     const dispatcher = new Dispatcher(
       {
         store: observed,
+        steps: stepsOf(observed),
         wholesale,
         gate,
-        lookups: new LookupCheck(observed),
+        lookups: new LookupCheck(stepsOf(observed)),
         accounts: new AccountCheck(),
         pauses: new Pauses({ store: observed, clock, random: systemRandom, retryTimeScale, logger }),
         clock,

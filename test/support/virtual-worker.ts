@@ -1,14 +1,15 @@
+import { stepsOf } from './steps.ts';
 import { onTestFinished } from 'vitest';
 import { pino } from 'pino';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
-import type { ProbeVerdict } from '../../src/core/scopes/probe.ts';
+import type { ProbeVerdict } from '../../src/core/answers/probe.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
-import { Dispatcher } from '../../src/submit/dispatcher.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
+import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
+import { Dispatcher } from '../../src/buying/dispatcher.ts';
+import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { attemptDeps } from './attempt-deps.ts';
 import { MachineClock } from './machine-clock.ts';
-import type { RecheckRule } from '../../src/store/submission/attempt.ts';
+import type { RecheckRule } from '../../src/store/entries/rechecks.ts';
 import { line, Outbox } from './outbox.ts';
 
 /** How a call ends, and how long it takes. */
@@ -80,7 +81,7 @@ export class VirtualWorker {
     const outbox = await Outbox.open();
     const worker = new VirtualWorker(outbox);
     const { concurrency = 8, maxUnknownOutcomes = 8, trusts = true, ...more } = options;
-    if (trusts) await outbox.store.submission.lookups.prove({ kind: 'gift_card', path: '/orders/{key}' });
+    if (trusts) await stepsOf(outbox.store).lookups.prove({ kind: 'gift_card', path: '/orders/{key}' });
     const dispatcher = worker.#dispatcher({ concurrency, maxUnknownOutcomes, ...more });
     onTestFinished(async () => {
       const stopped = dispatcher.stop();
@@ -166,7 +167,7 @@ export class VirtualWorker {
   }
 
   pauses() {
-    return this.outbox.store.submission.pauses.all();
+    return this.outbox.store.pauses.all();
   }
 
   counts() {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { operations, type Family, type Operation } from '../../src/core/order/purchase.ts';
 import { outcomeRows, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
-import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
+import { wholesaleErrors } from '../../src/core/answers/wholesale-errors.ts';
 import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/classify.ts';
 import type { PlainHeaders } from '../../src/core/http-headers.ts';
 import { readAnswer } from '../../src/wholesale/connector/read-answer.ts';

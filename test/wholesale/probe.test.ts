@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readWire, wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
-import type { Probe } from '../../src/core/scopes/probe.ts';
+import type { Probe } from '../../src/core/answers/probe.ts';
 import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
 import { clientOf, keyValue } from './api-calls.ts';
 import type { WholesaleClientOptions } from '../../src/wholesale/client.ts';

@@ -1,8 +1,8 @@
-import { decisionTable } from '../../core/decision/decision-table.ts';
+import { decisionTable } from '../../buying/decision/decision-table.ts';
 import { outcomeRows } from '../../core/answers/outcome.ts';
-import { isListedCode } from '../../core/decision/wholesale-errors.ts';
-import { evidenceRules } from '../../core/scopes/evidence.ts';
-import { scopeFrom } from '../../core/scopes/scope.ts';
+import { isListedCode } from '../../core/answers/wholesale-errors.ts';
+import { evidenceRules } from '../../buying/breakers/evidence.ts';
+import { scopeFrom } from '../../core/order/scope.ts';
 
 /** Stands for every value that is not in the closed set of a label: a label never has what somebody outside wrote. */
 export const other = 'other';

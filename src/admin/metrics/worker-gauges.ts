@@ -6,9 +6,9 @@ import { attentionKinds } from '../../store/read/attention.ts';
 import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../../store/sqlite/upkeep-results.ts';
 import { newestBackupMs } from '../../store/sqlite/backup.ts';
 import type { Store } from '../../store/store.ts';
-import type { Submission } from '../../store/submission/submission.ts';
-import type { ApiClock } from '../../submit/api-clock.ts';
-import type { BudgetGate } from '../../submit/budget-gate.ts';
+
+import type { ApiClock } from '../../buying/proofs/api-clock.ts';
+import type { BudgetGate } from '../../buying/budget/budget-gate.ts';
 import { type CheckStatus, type HealthCheck, type HealthServer, runChecks } from '../health-server.ts';
 import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } from './metric-labels.ts';
 
@@ -17,7 +17,7 @@ const mostCounted = 10_000;
 
 /** Where the values come from at each scrape. */
 export interface GaugeSources {
-  readonly store: Pick<Store, 'fileSizes' | 'freeBytes' | 'read'> & { readonly submission: Pick<Submission, 'pauses'> };
+  readonly store: Pick<Store, 'fileSizes' | 'freeBytes' | 'pauses' | 'read'>;
   readonly gate: Pick<BudgetGate, 'usage' | 'rateLimitedTotal'>;
   readonly apiClock: Pick<ApiClock, 'read'>;
   readonly checks: readonly HealthCheck[];
@@ -99,7 +99,7 @@ const families: readonly Family[] = [
       submission_paused: ['Paused scopes, by the reason of the pause.', 'reason'],
     },
     read: async ({ store }) => {
-      const pauses = await store.submission.pauses.all();
+      const pauses = await store.pauses.all();
       const kinds = pauses.map(({ scope }) => scopeKindOf(scope));
       const reasons = pauses.map(({ reason }) => oneOf(pauseReasons, reason));
       return [

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { countsText } from '../../core/counts.ts';
-import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { attentionActions, whatToDo, type AttentionAction } from '../../core/operator/attention.ts';
 import { placeOf, type Attention, type AttentionFilter, type AttentionGroup } from '../../store/read/attention.ts';
 import type { Page } from '../../store/read/page.ts';

@@ -6,12 +6,12 @@ import { allowedActions, type EntryActionName } from '../../core/entry/states.ts
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { labelledFields } from '../../core/answers/unit-fields.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { productUnknownLimit } from '../../core/scopes/exposure.ts';
+import { productUnknownLimit } from '../../buying/queue/exposure.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { AttemptDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
-import type { KeptAnswer } from '../../store/submission/kept-answers.ts';
+import type { KeptAnswer } from '../../store/entries/kept-answers.ts';
 import {
   addAnswerOptions,
   configFrom,

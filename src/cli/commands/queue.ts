@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { EntryExplanation, PauseView, QueueExplanation } from '../../core/operator/queue-explanation.ts';
-import { explain, pauseText, pauseView } from '../../submit/explain-queue.ts';
+import { explain, pauseText, pauseView } from '../../buying/queue/explain-queue.ts';
 import type { PausedSink } from '../../store/read/delivery-list.ts';
 import {
   addAnswerOptions,

@@ -46,6 +46,29 @@ export const outcomeRows = [
 ] as const;
 export type OutcomeRow = (typeof outcomeRows)[number];
 
+/** Outcomes in which the API judged the order itself, not the account, the key or the rate. */
+export const verdictRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
+  'accepted',
+  'answer_mismatch',
+  'not_found',
+  'not_found_unexpected',
+  'insufficient_balance',
+  'reference_in_use',
+  'currency_unavailable',
+  'invalid_request',
+  'order_refused',
+  'invalid_variant',
+  'out_of_stock',
+  'limit_exceeded',
+  'not_api_sellable',
+  'plan_unknown',
+  'plan_unorderable',
+  'topup_not_allowed',
+  'not_cancellable',
+  'unlisted_code',
+  'code_out_of_place',
+]);
+
 export function isOutcomeRow(value: string): value is OutcomeRow {
   return outcomeRows.some((row) => row === value);
 }

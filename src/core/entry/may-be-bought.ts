@@ -42,3 +42,6 @@ export function isMaybeBought(entry: {
 }): boolean {
   return entry.mayBeBought && !boughtStates.has(entry.state === 'held' ? entry.heldFrom : entry.state);
 }
+
+/** The changes of an entry whose outcome is known now. */
+export const outcomeKnown = { outcomeUnknown: false, settlementDelayEndMs: null } as const;

@@ -1,9 +1,14 @@
 import { allowedActions, type ActionSubject, type EntryActionName } from '../entry/states.ts';
 import type { Unit } from '../answers/order-answer.ts';
-import { isMaybeBought, mayBeBought, rejectedByPerson, type PurchaseFacts } from '../entry/may-be-bought.ts';
+import {
+  isMaybeBought,
+  mayBeBought,
+  outcomeKnown,
+  rejectedByPerson,
+  type PurchaseFacts,
+} from '../entry/may-be-bought.ts';
 import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
-import { judgeResend } from '../decision/resend.ts';
-import { outcomeKnown } from '../decision/settlement.ts';
+import { judgeResend } from '../entry/resend.ts';
 import type { OperatorCommand } from './operator-command.ts';
 import { unitsByPerson } from './units-by-person.ts';
 

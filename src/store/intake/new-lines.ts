@@ -6,7 +6,7 @@ import { statementOf } from '../sqlite/database.ts';
 import { countNewEntry } from '../sqlite/entry-counts.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumns } from '../sqlite/rows.ts';
-import { laneOf } from '../submission/lanes.ts';
+import { laneOf } from '../entries/lanes.ts';
 import { correctRejections, type Arrival } from './rejections.ts';
 import { countReceived, requestOf, type Request } from './requests.ts';
 

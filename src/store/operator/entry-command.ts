@@ -10,12 +10,12 @@ import { recordAudit, unknownReference, type AuditedRequest } from '../sqlite/au
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { purchaseFactsOf } from '../submission/after-loss.ts';
-import { applyCommand } from '../submission/entry-changes.ts';
-import { findEntryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
-import { reorder } from '../submission/replacements.ts';
-import { settlementDelayLeftOf } from '../submission/settlement-delays.ts';
-import { liftShopHold, makeOwnPurchase, whyVanished } from '../submission/shop-holds.ts';
+import { purchaseFactsOf } from '../entries/after-loss.ts';
+import { applyCommand } from '../entries/entry-changes.ts';
+import { findEntryOfEsim, originOf, rememberEsim } from '../entries/esim-origins.ts';
+import { reorder } from '../entries/replacements.ts';
+import { settlementDelayLeftOf } from '../entries/settlement-delays.ts';
+import { liftShopHold, makeOwnPurchase, whyVanished } from '../entries/shop-holds.ts';
 
 export interface EntryCommand extends AuditedRequest {
   readonly reference: string;

@@ -1,18 +1,18 @@
-import { scopeFrom, readScope } from '../../core/scopes/scope.ts';
+import { scopeFrom, readScope } from '../../core/order/scope.ts';
 import { OrderSyncError, assert } from '../../core/order-sync-error.ts';
 import { redeliver, type Redelivery } from '../results/redelivery.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
-import { beginAfterLoss, type AfterLossRequest } from '../submission/after-loss.ts';
-import { connectorUnproven, proveConnector } from '../submission/connector-canary.ts';
-import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../submission/pauses.ts';
+import { beginAfterLoss, type AfterLossRequest } from '../entries/after-loss.ts';
+import { connectorUnproven, proveConnector } from '../entries/connector-canary.ts';
+import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../entries/pauses.ts';
 import { actInBulk, actOnEntry, givePieces, type EntryCommand, type EntryCommandResult } from './entry-command.ts';
 import { allowedActions } from '../../core/entry/states.ts';
 import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
 import { actionSubjectOf, findActingRow } from '../read/order-detail.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
-import { releaseHeldForOther } from '../submission/shop-holds.ts';
+import { releaseHeldForOther } from '../entries/shop-holds.ts';
 
 type ScopeRequest = AuditedRequest & { readonly scope: string };
 

@@ -9,7 +9,7 @@ import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
 import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
-import { readKeptAnswers, readLastAnswer } from '../submission/kept-answers.ts';
+import { readKeptAnswers, readLastAnswer } from '../entries/kept-answers.ts';
 import { readAttention, readAttentionCounts, readAttentionGroups, readAttentionPage } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';

@@ -1,9 +1,9 @@
-import { scopeFrom } from '../../core/scopes/scope.ts';
-import { readLane } from '../submission/lanes.ts';
+import { scopeFrom } from '../../core/order/scope.ts';
+import { readLane } from '../entries/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { selectLaneCounts } from '../sqlite/entry-counts.ts';
-import { connectorUnproven } from '../submission/connector-canary.ts';
-import { isLanePaused, isSendPaused, pausedScopes, readPauses, type Pause } from '../submission/pauses.ts';
+import { connectorUnproven } from '../entries/connector-canary.ts';
+import { isLanePaused, isSendPaused, pausedScopes, readPauses, type Pause } from '../entries/pauses.ts';
 
 export interface PauseEffect extends Pause {
   /** Entries to send that it keeps from being sent. An entry of two paused scopes counts for both. */

@@ -1,10 +1,10 @@
 import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { readLane } from '../submission/lanes.ts';
+import { readLane } from '../entries/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isoOf } from '../sqlite/rows.ts';
-import { readPauses } from '../submission/pauses.ts';
+import { readPauses } from '../entries/pauses.ts';
 import { countOf, holdUp, pauseEffects, readSendCounts } from './pause-effects.ts';
 
 const selectCounts = statementOf<[], { callsInFlight: number; outcomeUnknown: number }>(

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { scopesOf } from '../../core/scopes/scope.ts';
+import { scopesOf } from '../../core/order/scope.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';

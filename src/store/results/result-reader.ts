@@ -12,7 +12,7 @@ import {
   type ResultLine,
 } from '../../core/result/result-document.ts';
 import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
-import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumnsOf, recordFrom, textsFrom } from '../sqlite/rows.ts';

@@ -28,7 +28,7 @@ type Prepared<Member> = (database: Sqlite) => Member;
 
 /** The business steps of one role, for callers that await them. A function that takes the outbox itself is a part of a step. */
 export class OutboxSteps {
-  protected readonly outbox: Outbox;
+  readonly outbox: Outbox;
   protected readonly database: Sqlite;
 
   constructor(outbox: Outbox) {

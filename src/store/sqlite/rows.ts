@@ -2,7 +2,7 @@ import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
-import { columnOf, statementOf } from './database.ts';
+import { columnOf, statementOf, type Sqlite } from './database.ts';
 import type { Outbox } from './outbox.ts';
 
 export const purchaseColumns = purchaseFields.join(', ');
@@ -76,6 +76,14 @@ export function recoveryStageNumber(stage: RecoveryStage): number {
 export const selectEntriesOfLine = statementOf<[lineId: number], EntryRow>(
   'SELECT * FROM entries WHERE line_id = ? ORDER BY id',
 );
+const selectEntry = statementOf<[number], EntryRow>('SELECT * FROM entries WHERE id = ?');
+
+export function findEntry(database: Sqlite, id: number): EntryRow {
+  const row = selectEntry(database).get(id);
+  assert(row !== undefined, `entry ${id} exists`);
+  return row;
+}
+
 const findLimit = columnOf<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?');
 
 /** An entry as the submission sees it. */

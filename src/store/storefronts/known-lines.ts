@@ -3,8 +3,8 @@ import { isSameSku } from '../../core/order/sku-map.ts';
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { selectEntriesOfLine, textsFrom, type EntryRow } from '../sqlite/rows.ts';
-import { isSurelyUnbought } from '../submission/after-loss.ts';
-import { endedUnbought } from '../submission/entry-changes.ts';
+import { isSurelyUnbought } from '../entries/after-loss.ts';
+import { endedUnbought } from '../entries/entry-changes.ts';
 import type { OrderKey, StorefrontLine } from './storefront-order.ts';
 
 // Lines of shops' orders that are in the outbox. One may vanish from its order, and a new one come with the same SKU: staff who

@@ -3,7 +3,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
 import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
-import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../submission/rechecks.ts';
+import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../entries/rechecks.ts';
 import { findSeenState, type SeenState } from './newest-states.ts';
 import { mappedBefore, selectLost, useSkus } from './storefront-skus.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';

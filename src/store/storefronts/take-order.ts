@@ -7,9 +7,9 @@ import { resultChanged } from '../results/due-results.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { type EntryRow, selectEntriesOfLine } from '../sqlite/rows.ts';
-import { cancelEntry, holdEntry, setTakenBack } from '../submission/entry-changes.ts';
-import { endRecheck } from '../submission/rechecks.ts';
-import { applyShopHold } from '../submission/shop-holds.ts';
+import { cancelEntry, holdEntry, setTakenBack } from '../entries/entry-changes.ts';
+import { endRecheck } from '../entries/rechecks.ts';
+import { applyShopHold } from '../entries/shop-holds.ts';
 import {
   boughtInPlaceOf,
   canBeReplaced,

@@ -3,8 +3,8 @@ import { columnOf, inTransaction, statementOf } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 import { conditionsOfStates } from '../sqlite/rows.ts';
-import { moveAfterLoss } from '../submission/after-loss.ts';
-import { lanesOf } from '../submission/lanes.ts';
+import { moveAfterLoss } from '../entries/after-loss.ts';
+import { lanesOf } from '../entries/lanes.ts';
 
 const seenName = 'clock_seen_ms';
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../core/message-text.ts';
 import { Breaker } from '../../ops/breaker.ts';
 import { Loop } from '../../ops/loop.ts';
-import type { DueRecheck } from '../../store/submission/rechecks.ts';
+import type { DueRecheck } from '../../store/entries/rechecks.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import { recheckAfterMs } from '../shop/shop-settings.ts';
 import type { StorefrontAnswer } from '../storefront-intake.ts';

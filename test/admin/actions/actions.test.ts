@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import { act, names, nowMs, outOfStock, referenceOf, rows, standingIn } from '../../support/operator.ts';
@@ -205,7 +206,7 @@ describe('an action', () => {
 describe('showing codes', () => {
   it('is a decision with a reason, kept by no page', async () => {
     const box = await openOutbox();
-    await box.store.submission.closeAttempt(close(await box.opened(), fulfilled));
+    await stepsOf(box.store).closeAttempt(close(await box.opened(), fulfilled));
     const browser = await signedIn(box);
     const form = await browser.formNamed(orderPath, 'Show the codes');
     expect((await browser.post(form)).status).toBe(422);
@@ -280,7 +281,7 @@ describe('an action for many', () => {
     const box = await openOutbox(2);
     for (let times = 0; times < 2; times += 1) {
       const rejected = { ...outOfStock, state: 'rejected' } as const;
-      await box.store.submission.closeAttempt(close(await box.opened(), rejected));
+      await stepsOf(box.store).closeAttempt(close(await box.opened(), rejected));
     }
     const browser = await signedIn(box);
     const preview = await browser.post(await browser.formNamed('/attention', 'Acknowledge all of them'));
@@ -324,7 +325,7 @@ describe('a scope', () => {
 describe('a result', () => {
   it('is delivered again to one sink', async () => {
     const box = await openOutbox();
-    await box.store.submission.closeAttempt(close(await box.opened(), fulfilled));
+    await stepsOf(box.store).closeAttempt(close(await box.opened(), fulfilled));
     const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
     await box.store.results.closeDelivery({ requestId: 1, sink: 'folder', version: due?.version ?? 0, nowMs });
     const browser = await signedIn(box);

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { answer, close, fulfilled, line } from '../../support/outbox.ts';
 import { measuredOutbox, samplesOf } from '../../support/measured-outbox.ts';
@@ -28,8 +29,8 @@ describe('the metrics of a worker', () => {
     const rejections = [{ ...rejection, code: 'invalid_field', rule: 'must be at least 1' }];
     await outbox.store.intake.acceptBatch({ nowMs: 1000, fileId: null, lines: [], rejections });
     const pause = { message: 'm', openedBy: 'worker', nowMs: 1000, probeAtMs: 2000 };
-    await outbox.store.submission.pauses.open({ ...pause, scope: 'variant:steam-usd-5', reason: 'order_absent' });
-    await outbox.store.submission.pauses.open({ ...pause, scope: 'account', reason: 'what the API wrote' });
+    await outbox.store.pauses.open({ ...pause, scope: 'variant:steam-usd-5', reason: 'order_absent' });
+    await outbox.store.pauses.open({ ...pause, scope: 'account', reason: 'what the API wrote' });
     const samples = samplesOf(await metrics.text());
     expect(samples.get('order_sync_outbox_entries{state="pending"}')).toBe(2);
     expect(samples.get('order_sync_outbox_oldest_open_seconds')).toBe(60);
@@ -65,7 +66,7 @@ describe('the metrics of a worker', () => {
         state,
         answer: { ...answer, orderNumber: `W-${index}`, cost, currency, units: [] },
       };
-      await outbox.store.submission.closeAttempt(close(await outbox.opened(), settlement));
+      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
     }
     const samples = samplesOf(await metrics.text());
     const amounts = [...samples].filter(([name]) => /^order_sync_(?:spent|refunded)_today/.test(name));

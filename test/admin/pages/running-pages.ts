@@ -13,7 +13,7 @@ import { performCommand } from '../../../src/admin/perform-command.ts';
 import { isCalling, type CommandResult, type OperatorCommand } from '../../../src/core/operator/operator-command.ts';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { explainQueue } from '../../../src/submit/explain-queue.ts';
+import { explainQueue } from '../../../src/buying/queue/explain-queue.ts';
 import { fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
 import { installation, nowMs, type Installation } from '../../cli/installation.ts';
 import { HandClock } from '../../support/hand-clock.ts';

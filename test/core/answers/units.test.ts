@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { judgeUnits, keptUnits, type OrderOfUnits } from '../../../src/core/answers/units.ts';
-import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
-import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
+import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
+import { decideSubmission } from '../../../src/buying/decision/decide-submission.ts';
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
-import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
+import type { EntryFacts } from '../../../src/buying/decision/settlement.ts';
 import { answer, facts, noJitter, now, outcome, policy } from '../../support/facts.ts';
 
 const card: OrderOfUnits = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
+import { decideSubmission } from '../../../src/buying/decision/decide-submission.ts';
 import { lineStateOf, orderStateOf } from '../../../src/core/result/result-document.ts';
 import { facts, noJitter, outcomeUnknown, now, outcome, policy, refused } from '../../support/facts.ts';
 

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { acknowledgementSchema, problemSchema, resultSchema } from '../../support/intake-openapi.ts';
 import { close, fulfilled } from '../../support/outbox.ts';
@@ -149,7 +150,7 @@ describe('reading an order', () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
     const attempt = await outbox.opened({ nowMs: Date.now() });
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
     const { status, json } = await call('GET', '/v1/orders/shop1/1001', bearer);
     expect(status).toBe(200);
     expect(resultSchema.parse(json)).toMatchObject({ state: 'in_progress', sandbox: true });
@@ -178,7 +179,7 @@ describe('cancelling an order', () => {
     expect(outbox.auditLog()).toEqual([
       expect.objectContaining({ actor: 'webhook:anybody', action: 'cancel', subject: 'shop1/1001' }),
     ]);
-    expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
+    expect(await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
     // The order stays known: it is not bought when it is posted again.
     const again = await post(order());
     expect([again.status, again.json.status, again.json.state]).toEqual([200, 'known', 'failed']);
@@ -187,7 +188,7 @@ describe('cancelling an order', () => {
   it('is refused with the states of its lines when one was already sent, and cancels nothing', async () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
-    await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }));
+    await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() }));
     const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
     expect(answer.status).toBe(409);
     expect(problemSchema.parse(answer.json).lines?.map((line) => line.state)).toEqual(['sending', 'pending']);
@@ -213,7 +214,7 @@ describe('reading delivered codes', () => {
     const reads = () => outbox.auditLog().filter(({ action }) => action === 'read_codes');
     // There was no code yet.
     expect(reads()).toEqual([]);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
     for (let times = 0; times < 3; times += 1) expect(JSON.stringify((await read()).json)).toContain('SECRET-CODE');
     expect(reads()).toMatchObject([{ subject: 'shop1/1001', actor: expect.stringMatching(/^webhook:/) }]);
     await redeliver(outbox.store, {}, 5000);

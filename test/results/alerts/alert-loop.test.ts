@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
@@ -222,7 +223,7 @@ describe('alerts', () => {
     const error = { code: 'invalid_variant', message: 'WHAT THE API WROTE', buffered: false };
     const refused = { ...emptyBalance, state: 'rejected', row: 'invalid_variant', error } as const;
     while (outbox.rows("SELECT 1 FROM outbox WHERE state = 'pending'").length > 0)
-      await outbox.store.submission.closeAttempt(close(await outbox.opened(), refused));
+      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), refused));
     start(receiver, { format: 'slack' });
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');

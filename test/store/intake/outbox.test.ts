@@ -1,6 +1,7 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptClaim } from '../../../src/store/submission/attempt.ts';
+import type { AttemptClaim } from '../../../src/buying/queue/claim-sql.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
@@ -53,7 +54,7 @@ describe('accepting lines', () => {
 
   it('writes the result again when the shop sends a settled line again, because it may have lost the result', async () => {
     await outbox.accept([line()]);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
     const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     await outbox.store.results.closeDelivery({
       requestId: due?.requestId ?? 0,
@@ -93,8 +94,8 @@ describe('attempts', () => {
   it('send the same bytes again, whatever the present mapping would render', async () => {
     await outbox.accept([line()]);
     const first = await outbox.opened();
-    await outbox.store.submission.closeAttempt(close(first, { ...nothing, nextStep: 'send' }));
-    const second = await outbox.store.submission.openAttempt(
+    await stepsOf(outbox.store).closeAttempt(close(first, { ...nothing, nextStep: 'send' }));
+    const second = await stepsOf(outbox.store).openAttempt(
       outbox.claim({ nowMs: 5000, render: () => ({ method: 'PUT', path: '/other', body: 'other' }) }),
     );
     expect(second?.request).toEqual({ ...first.request, headers: {} });
@@ -104,9 +105,9 @@ describe('attempts', () => {
   it('are never in flight twice for one entry, and never closed twice, changed or deleted', async () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
-    expect(await outbox.store.submission.openAttempt(outbox.claim())).toBeNull();
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
-    await expect(outbox.store.submission.closeAttempt(close(attempt, fulfilled))).rejects.toMatchObject({
+    expect(await stepsOf(outbox.store).openAttempt(outbox.claim())).toBeNull();
+    await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
+    await expect(stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled))).rejects.toMatchObject({
       code: 'INVARIANT',
     });
     const raw = new SqliteDatabase(outbox.path);
@@ -122,12 +123,12 @@ describe('attempts', () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
     await expect(
-      outbox.store.submission.closeAttempt(close(attempt, { ...fulfilled, state: 'expired' })),
+      stepsOf(outbox.store).closeAttempt(close(attempt, { ...fulfilled, state: 'expired' })),
     ).rejects.toMatchObject({
       code: 'INVARIANT',
     });
     expect(outbox.store.read.counts().sending).toBe(1);
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
     expect(outbox.store.read.counts().fulfilled).toBe(1);
   });
 
@@ -137,8 +138,8 @@ describe('attempts', () => {
       if (entry.variant !== 'fine') throw new Error('no such field');
       return { method: 'POST', path: '/orders', body: '{}' };
     };
-    expect(await outbox.store.submission.openAttempt(outbox.claim({ render }))).toBeNull();
-    expect((await outbox.store.submission.openAttempt(outbox.claim({ render })))?.entry.variant).toBe('fine');
+    expect(await stepsOf(outbox.store).openAttempt(outbox.claim({ render }))).toBeNull();
+    expect((await stepsOf(outbox.store).openAttempt(outbox.claim({ render })))?.entry.variant).toBe('fine');
     expect(outbox.store.read.counts()).toMatchObject({ needs_review: 1, sending: 1 });
   });
 
@@ -146,7 +147,7 @@ describe('attempts', () => {
     const buyAndCancel = async (state: 'fulfilled' | 'refunded', iccid: string): Promise<string | null> => {
       await outbox.accept([line({ orderId: state, operation: 'esim_order', variant: null, plan: 'p' })]);
       const bought = { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } };
-      await outbox.store.submission.closeAttempt(close(await outbox.opened(), bought));
+      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), bought));
       const cancel = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
       await outbox.accept([line({ orderId: state, lineId: '2', ...cancel })]);
       return (await outbox.opened()).originReference;
@@ -160,9 +161,9 @@ describe('attempts', () => {
     const attempt = await outbox.opened();
     await outbox.reopen();
     const next = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 9 });
-    expect((await outbox.store.submission.openAttemptsOfOthers(next)).map((found) => found.attemptId)).toEqual([
+    expect((await stepsOf(outbox.store).openAttemptsOfOthers(next)).map((found) => found.attemptId)).toEqual([
       attempt.attemptId,
     ]);
-    expect(await outbox.store.submission.openAttemptsOfOthers(outbox.incarnationId)).toEqual([]);
+    expect(await stepsOf(outbox.store).openAttemptsOfOthers(outbox.incarnationId)).toEqual([]);
   });
 });

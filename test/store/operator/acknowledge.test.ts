@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AcknowledgeRequest } from '../../../src/store/operator/operator.ts';
 import type { StorefrontOrder } from '../../../src/store/storefronts/storefront-order.ts';
@@ -184,7 +185,7 @@ describe('what was not bought leaves the attention list by itself', () => {
     await paid(1000);
     const attempt = await box.opened({ nowMs: 510_000 });
     await refunded(2000);
-    await box.store.submission.closeAttempt(close(attempt, rejected));
+    await stepsOf(box.store).closeAttempt(close(attempt, rejected));
     // Only that it was refunded while it was being sent needs a person.
     expect(kinds(box)).toEqual(['storefront']);
   });
@@ -257,7 +258,7 @@ describe('what was not bought leaves the attention list by itself', () => {
 
   it('but not when the shop refunds what was bought: that needs a person', async () => {
     await paid(1000);
-    await box.store.submission.closeAttempt(close(await box.opened({ nowMs: 510_000 }), fulfilled));
+    await stepsOf(box.store).closeAttempt(close(await box.opened({ nowMs: 510_000 }), fulfilled));
     await refunded(2000);
     await refunded(3000);
     expect(box.store.read.attention(9)).toMatchObject([{ kind: 'storefront', code: 'refunded_in_storefront' }]);

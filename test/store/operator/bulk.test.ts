@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   bulkActions,
@@ -104,7 +105,7 @@ describe('a command for many entries', () => {
         1000,
       );
     const attempt = await box.opened();
-    await box.store.submission.closeAttempt(close(attempt, emptyBalance));
+    await stepsOf(box.store).closeAttempt(close(attempt, emptyBalance));
     const count = (order: BulkAction, which: Partial<BulkFilter>): Record<string, number> =>
       Object.fromEntries(
         previewBulk(box.store.read, { order, which: { ...all, ...which } }).found.map(({ state, count: found }) => [

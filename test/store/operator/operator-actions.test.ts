@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import type { EntryActionName } from '../../../src/core/entry/states.ts';
 import {
@@ -177,7 +178,7 @@ describe('a command of a person for an entry', () => {
 
   it('is refused while a lookup of the entry is in flight, because its answer applies to the present state', async () => {
     const box = await standingIn('unknown');
-    const lookup = await box.store.submission.openAttempt(box.claim({ step: 'lookup', nowMs }));
+    const lookup = await stepsOf(box.store).openAttempt(box.claim({ step: 'lookup', nowMs }));
     expect(lookup?.purpose).toBe('lookup');
     const all = everything(box);
     for (const action of ['hold', 'retry'] as const) {

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EntryActionName } from '../../../src/core/entry/states.ts';
 import { resultSchema } from '../../support/intake-openapi.ts';
@@ -304,7 +305,7 @@ describe('the eSIMs that a person names when resolving an order', () => {
   it('are refused when the API delivered them with another order, and nothing changes', async () => {
     const box = await doubtfulEsim();
     await box.accept([line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' })]);
-    await box.store.submission.closeAttempt(
+    await stepsOf(box.store).closeAttempt(
       close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [{ iccid }] } }),
     );
     const before = everything(box);
@@ -323,7 +324,7 @@ describe('an eSIM', () => {
       onTestFinished(() => box.close());
       await box.accept([line({ ...cancelLine }), line({ ...cancelLine, orderId: '1002' })]);
       const first = await box.opened();
-      await box.store.submission.closeAttempt(
+      await stepsOf(box.store).closeAttempt(
         close(first, state === 'unknown' ? { ...nothing, nextStep: 'send' } : { ...outOfStock, dueAtMs: 3000 }),
       );
       const { reference } = first.entry;
@@ -331,8 +332,8 @@ describe('an eSIM', () => {
       const second = await box.opened({ nowMs });
       expect(second.entry.reference).not.toBe(reference);
       await act(box, { action: 'release' }, { reference, lookupFamilies: [] });
-      expect(await box.store.submission.openAttempt(box.claim({ nowMs: nowMs + 1 }))).toBeNull();
-      await box.store.submission.closeAttempt(close(second, fulfilled));
+      expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs: nowMs + 1 }))).toBeNull();
+      await stepsOf(box.store).closeAttempt(close(second, fulfilled));
       expect((await box.opened({ nowMs: nowMs + 2 })).entry.reference).toBe(reference);
     }
   });
@@ -345,12 +346,12 @@ describe('an eSIM', () => {
       const box = await Outbox.open();
       onTestFinished(() => box.close());
       await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p' })]);
-      await box.store.submission.closeAttempt(
+      await stepsOf(box.store).closeAttempt(
         close(await box.opened(), { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } }),
       );
       await box.accept([line({ ...cancelLine, orderId: 'c' })]);
       const cancel = await box.opened();
-      await box.store.submission.closeAttempt(close(cancel, { ...nothing, nextStep: 'send' }));
+      await stepsOf(box.store).closeAttempt(close(cancel, { ...nothing, nextStep: 'send' }));
       await act(box, { action: 'retry' }, { reference: cancel.entry.reference });
       expect(entries(box)[1]).toMatchObject({ state: 'unknown', next_step: step });
     }

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { attentionReasons } from '../../../src/core/operator/attention.ts';
@@ -16,7 +17,7 @@ const agoMs = (ms: number): number => Date.now() - ms;
 const anHour = 3_600_000;
 
 const pause = (scope: string, sinceMs = agoMs(anHour), reason = 'order_absent') =>
-  outbox.store.submission.pauses.open({
+  outbox.store.pauses.open({
     scope,
     reason,
     message: '3 entries in a row',
@@ -78,7 +79,7 @@ describe('the attention list', () => {
   it('shows an entry whose outcome has been unknown for more than a quarter of an hour', async () => {
     await outbox.accept([line({ orderId: 'old' }), line({ orderId: 'new', variant: 'b' })], null, agoMs(anHour));
     for (const nowMs of [agoMs(16 * 60_000), agoMs(14 * 60_000)])
-      await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs }), nothing, { nowMs }));
+      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs }), nothing, { nowMs }));
     expect(outbox.store.read.attention(100)).toMatchObject([
       { kind: 'unknown', orderId: 'old', state: 'unknown', code: 'dropped' },
     ]);
@@ -93,7 +94,7 @@ describe('the attention list', () => {
     ['manual', 59, 61],
   ])('shows a pause because of %s later than a short outage', async (reason, early, late) => {
     await outbox.accept([line({})]);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
     await pause('family:esim', agoMs(early * 1000), reason);
     await pause('family:gift_card', agoMs(late * 1000), reason);
     // A clock that was set back later opened it.
@@ -133,7 +134,7 @@ describe('the attention list', () => {
     await pauseSince(agoMs(ms + 1000));
     expect(pausedInAttention()).toEqual([]);
     await outbox.accept([line({})]);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
     expect(pausedInAttention()).toEqual([sink]);
     await pauseSince(agoMs(ms - 1000));
     expect(pausedInAttention()).toEqual(ms === 0 ? [sink] : []);
@@ -255,5 +256,5 @@ describe('counting the attention list', () => {
 async function settleNext(variant: string, settlement: Partial<typeof nothing>): Promise<void> {
   const attempt = await outbox.opened();
   expect(attempt.entry.variant).toBe(variant);
-  await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: 2000 }));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: 2000 }));
 }

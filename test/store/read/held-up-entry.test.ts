@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EntryDetail } from '../../../src/store/read/order-detail.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
@@ -12,7 +13,7 @@ const sinceMs = Date.parse('2026-11-21T12:00:00.000Z');
 const since = '2026-11-21T12:00:00.000Z';
 
 const pause = (scope: string, reason: string) =>
-  outbox.store.submission.pauses.open({
+  outbox.store.pauses.open({
     scope,
     reason,
     message: '',
@@ -44,7 +45,7 @@ describe('what an entry waits for', () => {
     await outbox.accept([line({ orderId: '1' }), line({ orderId: '2' })]);
     for (const changes of [{}, { state: 'fulfilled', outcomeUnknown: false, row: 'accepted' } as const]) {
       const attempt = await outbox.opened();
-      await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, ...changes }, { nowMs: 2000 }));
+      await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...changes }, { nowMs: 2000 }));
     }
     await pause('family:gift_card', 'answer_mismatch');
     await pause('account', 'api_disabled');
@@ -53,7 +54,7 @@ describe('what an entry waits for', () => {
 
   it('is a key when no other one is left', async () => {
     const keys = ['a', 'b'].map((name) => ({ name, value: `secret-${name}` }));
-    await outbox.store.submission.budget.adoptKeys({ keys, nowMs: 1000, whileRunning: false });
+    await outbox.store.adoptKeys({ keys, nowMs: 1000, whileRunning: false });
     await outbox.accept([line({ orderId: '1' })]);
     await pause('key:a', 'invalid_key');
     expect(pausedBy('1')).toEqual([]);
@@ -65,7 +66,7 @@ describe('what an entry waits for', () => {
     await outbox.accept(['1', '2', '3'].map((orderId) => line({ orderId, variant: 'card' })));
     for (let call = 0; call < 2; call += 1) {
       const attempt = await outbox.opened();
-      await outbox.store.submission.closeAttempt(close(attempt, nothing, { nowMs: 2000 }));
+      await stepsOf(outbox.store).closeAttempt(close(attempt, nothing, { nowMs: 2000 }));
     }
     await outbox.accept([line({ orderId: '4', variant: 'other' })]);
     const shown = ['1', '3', '4'].map((orderId) => entryOf(orderId));

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { OrderFilter } from '../../../src/store/read/list-orders.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
@@ -58,7 +59,7 @@ it('finds orders by a whole product, and those of which an entry of it is in a s
   expect(listed({ product: 'steam-10' })).toEqual(['7', '5', '3', '1']);
   expect(listed({ product: 'steam-1' })).toEqual([]);
   expect(listed({ product: 'steam-100', search: '4' })).toEqual(['4']);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   expect(listed({ product: 'steam-10', state: 'fulfilled' })).toEqual(['1']);
   expect(listed({ product: 'other', state: 'fulfilled' })).toEqual([]);
 });
@@ -67,7 +68,7 @@ it('sorts by time and by what was charged, and continues after so many', async (
   await acceptSix();
   for (const cost of ['5.00', '40.00', '300.00']) {
     const settlement = { ...fulfilled, answer: { ...answer, orderNumber: `W-${cost}`, cost, units: [] } };
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), settlement));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
   }
   expect(listed({ sort: 'oldest' })).toEqual(['1', '2', '3', '4', '5', '6']);
   expect(listed({ sort: 'oldest', limit: 2, beforeId: 4 })).toEqual(['5', '6']);

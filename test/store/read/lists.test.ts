@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditFilter } from '../../../src/store/read/audit-log.ts';
 import type { DeliveryFilter } from '../../../src/store/read/delivery-list.ts';
@@ -27,7 +28,7 @@ function inPages<Row>(read: (page: PageRequest) => Page<Row>): readonly Row[] {
 
 async function settle(orderId: string, settlement: typeof fulfilled, nowMs: number): Promise<void> {
   await outbox.accept([line({ orderId })], null, nowMs);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs }), settlement, { nowMs }));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs }), settlement, { nowMs }));
 }
 
 describe('the audit log', () => {

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
@@ -10,7 +11,7 @@ afterEach(() => outbox.close());
 const nowMs = 5000;
 
 const pause = (scope: string, reason = 'answer_mismatch') =>
-  outbox.store.submission.pauses.open({
+  outbox.store.pauses.open({
     scope,
     reason,
     message: 'wrong product',
@@ -48,10 +49,10 @@ describe('what a pause holds up', () => {
     await accept('1', 3, { variant: 'card' });
     const waiting = await outbox.opened({ nowMs });
     const waits = { state: 'waiting', nextStep: 'send', outcomeUnknown: false, row: 'insufficient_balance' } as const;
-    await outbox.store.submission.closeAttempt(close(waiting, { ...nothing, ...waits }, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(waiting, { ...nothing, ...waits }, { nowMs }));
     const bought = await outbox.opened({ nowMs });
     const isBought = { state: 'fulfilled', nextStep: 'send', outcomeUnknown: false, row: 'accepted' } as const;
-    await outbox.store.submission.closeAttempt(close(bought, { ...nothing, ...isBought }, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(bought, { ...nothing, ...isBought }, { nowMs }));
     await pause('variant:card');
     expect(effects()).toEqual({ 'variant:card': 2 });
   });
@@ -69,7 +70,7 @@ describe('what a pause holds up', () => {
     await accept('1', 1, { variant: 'card' });
     const attempt = await outbox.opened({ nowMs });
     const again = { state: 'unknown', nextStep: 'send' } as const;
-    await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, ...again }, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...again }, { nowMs }));
     await pause('balance:USD', 'insufficient_balance');
     await pause('variant:card');
     expect(effects()).toEqual({ 'balance:USD': 0, 'variant:card': 1 });
@@ -79,7 +80,7 @@ describe('what a pause holds up', () => {
     await accept('1', 3, plan);
     const attempt = await outbox.opened({ nowMs });
     const again = { state: 'unknown', nextStep: 'send' } as const;
-    await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, ...again }, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...again }, { nowMs }));
     const cancel = { operation: 'esim_cancel', variant: null, currency: null, quantity: null, iccid: '8901' } as const;
     await accept('2', 1, cancel);
     await pause('family:esim', 'connector_unproven');
@@ -93,7 +94,7 @@ describe('what a pause holds up', () => {
   it('is nothing for a key while another key may be used', async () => {
     await accept('1', 2, { variant: 'card' });
     const keys = ['a', 'b'].map((name) => ({ name, value: `secret-${name}` }));
-    await outbox.store.submission.budget.adoptKeys({ keys, nowMs, whileRunning: false });
+    await outbox.store.adoptKeys({ keys, nowMs, whileRunning: false });
     await pause('key:a', 'invalid_key');
     expect(effects()).toEqual({ 'key:a': 0 });
     await pause('key:b', 'invalid_key');

@@ -1,6 +1,7 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Settlement } from '../../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../../src/buying/decision/settlement.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { outOfStock } from '../../support/operator.ts';
 
@@ -48,7 +49,7 @@ async function settle(settlement: Settlement, receivedMs: number, tookMs = 1000)
   orders += 1;
   await outbox.accept([line({ orderId: String(orders) })], null, receivedMs);
   const attempt = await outbox.opened({ nowMs: receivedMs });
-  await outbox.store.submission.closeAttempt(close(attempt, settlement, { nowMs: receivedMs + tookMs }));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, settlement, { nowMs: receivedMs + tookMs }));
 }
 
 const hoursOf = (fromMs: number, untilMs: number) => outbox.store.read.hourStatistics({ fromMs, untilMs });
@@ -57,10 +58,10 @@ const spendingOf = (fromMs = day, untilMs = day + 24 * hour) => outbox.store.rea
 describe('the statistics of an hour', () => {
   it('count orders, calls and what entries ended as, also in hours in which nothing happened', async () => {
     await outbox.accept([line({ orderId: 'two lines' }), line({ orderId: 'two lines', lineId: '2' })], null, day);
-    await outbox.store.submission.closeAttempt(
+    await stepsOf(outbox.store).closeAttempt(
       close(await outbox.opened({ nowMs: day }), fulfilled, { nowMs: day + 500 }),
     );
-    await outbox.store.submission.closeAttempt(
+    await stepsOf(outbox.store).closeAttempt(
       close(await outbox.opened({ nowMs: day }), { ...outOfStock, state: 'rejected' }, { nowMs: day + 2 * hour }),
     );
     const none = { fulfilled: 0, refunded: 0, rejected: 0, expired: 0, cancelled: 0 };
@@ -142,7 +143,7 @@ describe('what was spent', () => {
     await settle({ ...costing('5.00'), state: 'placed', nextStep: 'lookup' }, day);
     const attempt = await outbox.opened({ step: 'lookup', nowMs: day + hour });
     const refunded = costing('4.50', 'USD', { state: 'refunded' });
-    await outbox.store.submission.closeAttempt(close(attempt, refunded, { nowMs: day + hour }));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, refunded, { nowMs: day + hour }));
     expect(spendingOf()).toEqual([{ day: '2026-11-22', currency: 'USD', orders: 1, spent: '4.50', refunded: '4.50' }]);
   });
 

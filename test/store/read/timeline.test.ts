@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { outOfStock } from '../../support/operator.ts';
 import { close, emptyBalance, fulfilled, line, Outbox } from '../../support/outbox.ts';
@@ -9,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => outbox.close());
 
 const pause = (scope: string, nowMs: number) =>
-  outbox.store.submission.pauses.open({ scope, reason: 'r', message: 'm', openedBy: 'worker', probeAtMs: null, nowMs });
+  outbox.store.pauses.open({ scope, reason: 'r', message: 'm', openedBy: 'worker', probeAtMs: null, nowMs });
 
 const requestOf = (orderId: string): number => {
   const found = outbox.store.read.findOrder('shop1', orderId);
@@ -25,7 +26,7 @@ const shortly = (orderId: string): readonly string[] =>
 
 async function call(settlement: typeof fulfilled, nowMs: number): Promise<void> {
   const attempt = await outbox.opened({ nowMs });
-  await outbox.store.submission.closeAttempt(close(attempt, settlement, { nowMs: nowMs + 500 }));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, settlement, { nowMs: nowMs + 500 }));
 }
 
 describe('the timeline of an order', () => {
@@ -69,8 +70,8 @@ describe('the timeline of an order', () => {
     await pause('variant:other', 600);
     await outbox.accept([line()], null, 1000);
     await pause('account', 1500);
-    await outbox.store.submission.pauses.end('account', 'the API accepts orders again', 1600);
-    await outbox.store.submission.pauses.end('balance:USD', 'an order was accepted', 1700);
+    await outbox.store.pauses.end('account', 'the API accepts orders again', 1600);
+    await outbox.store.pauses.end('balance:USD', 'an order was accepted', 1700);
     await call(fulfilled, 2000);
     await pause('family:gift_card', 3000);
     expect(shortly('1001').filter((text) => text.includes('pause'))).toEqual([
@@ -83,7 +84,7 @@ describe('the timeline of an order', () => {
 
   it('has no pause that was over before the order came', async () => {
     await pause('account', 500);
-    await outbox.store.submission.pauses.end('account', 'the API accepts orders again', 600);
+    await outbox.store.pauses.end('account', 'the API accepts orders again', 600);
     await outbox.accept([line()], null, 1000);
     expect(shortly('1001')).toEqual(['1000 received shop1', '1000 entry new']);
   });

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { redeliver } from '../../support/redeliver.ts';
@@ -7,7 +8,7 @@ let outbox: Outbox;
 beforeEach(async () => {
   outbox = await Outbox.open([{ name: sink, sources: null }]);
   await outbox.accept([line({ orderId: '1' })]);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
 });
 afterEach(() => outbox.close());
 

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
@@ -34,9 +35,9 @@ const second = (changes: Parameters<typeof line>[0] = {}) => line({ lineId: '2',
 
 async function buyAll(): Promise<void> {
   for (;;) {
-    const attempt = await outbox.store.submission.openAttempt(outbox.claim());
+    const attempt = await stepsOf(outbox.store).openAttempt(outbox.claim());
     if (attempt === null) return;
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
   }
 }
 

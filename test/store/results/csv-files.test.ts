@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
@@ -50,9 +51,9 @@ async function accept(fileId: string, rows: readonly (string | null)[], firstRow
 
 async function buyAll(): Promise<void> {
   for (;;) {
-    const attempt = await outbox.store.submission.openAttempt(outbox.claim());
+    const attempt = await stepsOf(outbox.store).openAttempt(outbox.claim());
     if (attempt === null) return;
-    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
   }
 }
 

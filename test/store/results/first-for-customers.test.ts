@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
@@ -15,7 +16,7 @@ let bought = 0;
 async function buy(orderId: string, nowMs: number): Promise<void> {
   await outbox.accept([line({ orderId })], null, nowMs);
   const attempt = await outbox.opened({ nowMs });
-  await outbox.store.submission.closeAttempt(close(attempt, ownAnswer(fulfilled, (bought += 1)), { nowMs }));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, ownAnswer(fulfilled, (bought += 1)), { nowMs }));
 }
 
 const dueAt = async (nowMs: number, limit: number, isProbe = false) =>

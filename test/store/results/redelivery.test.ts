@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Redelivery } from '../../../src/store/results/redelivery.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
@@ -14,7 +15,7 @@ beforeEach(async () => {
   for (const [index, source] of ['shop1', 'shop1', 'shop2'].entries()) {
     const nowMs = 2000 + 1000 * index;
     await outbox.accept([line({ source, orderId: String(index + 1) })], null, nowMs);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
   }
   for (const sink of sinks) await deliverAll(sink);
 });

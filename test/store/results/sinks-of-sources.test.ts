@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
@@ -12,8 +13,8 @@ afterEach(() => outbox.close());
 
 test('a result is due at the sinks of its source only', async () => {
   await outbox.accept([line({ source: 'main', orderId: '1' }), line({ source: 'outlet', orderId: '2' })]);
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const dueAt = async (sink: string): Promise<readonly string[]> => {
     const due = await outbox.store.results.dueDeliveries(sink, 5000, 10);
     return due.map(({ document }) => document.source).toSorted();

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sealKey } from '../../support/seal-keys.ts';
@@ -19,7 +20,7 @@ async function buy(orderId: string, lines = 1): Promise<void> {
   const attempt = await outbox.opened();
   const own = attempt.entry.id === 1 ? code : `${code}-${1000 + attempt.entry.id}`;
   const settlement = { ...bought, answer: { ...answer, units: [{ code: own }] } };
-  await outbox.store.submission.closeAttempt(close(attempt, settlement));
+  await stepsOf(outbox.store).closeAttempt(close(attempt, settlement));
 }
 
 async function deliver(atMs: number): Promise<void> {
@@ -76,7 +77,7 @@ describe('shredding', () => {
     await buy('1001', 2);
     await deliver(5000);
     expect(await shred(6000)).toMatchObject({ shredded: 0 });
-    await outbox.store.submission.closeAttempt(
+    await stepsOf(outbox.store).closeAttempt(
       close(await outbox.opened(), { ...bought, answer: { ...answer, units: [{ code: `OTHER-${code}-2` }] } }),
     );
     await deliver(5000);
@@ -110,7 +111,7 @@ describe('shredding', () => {
     );
     expect(await redeliver(outbox.store, {}, 7000)).toBe(0);
     await outbox.accept([line({ orderId: '1001', lineId: '2' })], null, 7000);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: 7000 }), bought));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs: 7000 }), bought));
     expect(await outbox.store.results.dueDeliveries('folder', 90_000, 10)).toEqual([]);
     expect(outbox.store.read.attention(10)).toMatchObject([
       { kind: 'delivery', orderId: '1001', message: expect.stringContaining('were shredded') },

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { readFileSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -18,7 +19,7 @@ const unitsOf = (requestId: number) =>
 
 async function buy(orderId: string, own = code): Promise<string> {
   const [accepted] = await outbox.accept([line({ orderId })]);
-  await outbox.store.submission.closeAttempt(
+  await stepsOf(outbox.store).closeAttempt(
     close(await outbox.opened(), { ...bought, answer: { ...answer, units: [{ code: own }] } }),
   );
   return accepted?.reference ?? '';
@@ -48,11 +49,11 @@ describe('sealed units', () => {
   it('are added to those of earlier answers', async () => {
     await outbox.accept([line({ quantity: 2 })]);
     const part = { ...bought, state: 'placed' as const, nextStep: 'lookup' as const, dueAtMs: 2500 };
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), part));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), part));
     const lookup = await outbox.opened({ step: 'lookup', nowMs: 3000 });
     expect(lookup.entry.units).toEqual([{ code }]);
     const rest = { ...bought, answer: { ...answer, units: [{ code: 'SECOND-CODE-5678' }] } };
-    await outbox.store.submission.closeAttempt(close(lookup, rest));
+    await stepsOf(outbox.store).closeAttempt(close(lookup, rest));
     expect(unitsOf(1)).toEqual([{ code: 'SECOND-CODE-5678' }, { code }]);
   });
 
@@ -81,9 +82,9 @@ describe('sealed units', () => {
   it('that are damaged while an order is open come again with its next answer', async () => {
     await outbox.accept([line()]);
     const part = { ...bought, state: 'placed' as const, nextStep: 'lookup' as const, dueAtMs: 2500 };
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), part));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), part));
     await tamper(`UPDATE entries SET units = units || 'AAAA'`);
-    await outbox.store.submission.closeAttempt(close(await outbox.opened({ step: 'lookup', nowMs: 3000 }), bought));
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ step: 'lookup', nowMs: 3000 }), bought));
     expect(unitsOf(1)).toEqual([{ code }]);
   });
 });

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { rows } from '../../support/operator.ts';
@@ -14,7 +15,7 @@ const found = (search: string, limit = 50): string[] =>
 async function bought(changes: Parameters<typeof line>[0], shown: Partial<typeof answer>): Promise<string> {
   const [accepted] = await outbox.accept([line(changes)]);
   const settled = { ...fulfilled, answer: { ...answer, ...shown } };
-  await outbox.store.submission.closeAttempt(close(await outbox.opened(), settled));
+  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settled));
   return accepted?.reference ?? '';
 }
 

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { zeroCounts } from '../../../src/core/entry/states.ts';
@@ -41,7 +42,7 @@ describe('the counts of entries', () => {
     // The first of them are among those that are counted by now, and others are not.
     expect(countedUpTo()).toBe(1000);
     const done = { ...nothing, state: 'fulfilled', outcomeUnknown: false, row: 'accepted' } as const;
-    await outbox.store.submission.closeAttempt(close(attempt, done));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, done));
     await outbox.opened();
     expect(outbox.store.read.counts()).toEqual({ ...zeroCounts(), pending: 1201, sending: 1, fulfilled: 1 });
     expect(outbox.store.read.backlog()).toMatchObject({ open: 1202, oldestOpenMs: 1000 });

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { statementTexts } from '../../../src/store/sqlite/database.ts';
@@ -82,10 +83,11 @@ function scansOf(statements: readonly string[]): readonly string[] {
 }
 
 it('a step of the clock, and a start, read no whole table, however many entries there are', async () => {
-  const { times, submission } = outbox.store;
+  const { times } = outbox.store;
+  const steps = stepsOf(outbox.store);
   const statements = await statementsOf(async () => {
     await times.follow({ stepMs: 5000, nowMs: 10_000 });
-    await submission.restartSettlementDelays({ untilMono: 1, bootId: 'boot' });
+    await steps.restartSettlementDelays({ untilMono: 1, bootId: 'boot' });
   });
   expect(statements.length).toBeGreaterThan(15);
   expect(scansOf(statements)).toEqual([]);

@@ -269,9 +269,10 @@ CREATE TABLE variant_limits (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE product_costs (
   product   TEXT NOT NULL,
+  days      INTEGER NOT NULL,
   currency  TEXT NOT NULL,
   unit_cost REAL NOT NULL,
-  PRIMARY KEY (product, currency)
+  PRIMARY KEY (product, days, currency)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE attempts (
   id             INTEGER PRIMARY KEY,
@@ -414,7 +415,7 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', 'fd1f0e58bd1c55ddd3e86e9921f498b477fb4715456ec6dcd139a111a345026a');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', '3586a418663e25ec4ac162d78741461793f8f767eb12afe1e8364595a8748e9f');
 INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO schema_files VALUES ('views/outbox.sql', 'cb2d7281bba77f7bb49f8fb0f5621822ae286169ef31eb54e0e1c73bccdcdb43');
 INSERT INTO schema_files VALUES ('views/outbox_attention.sql', 'fc1bade819ae238bd9f8c9ad5186e39535ab23884972536935c3c259ac38a982');
@@ -422,7 +423,7 @@ INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abb
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '15b6e64820bf88b8cabf56f6bb69cb5f');
+INSERT INTO meta VALUES ('database_id', 'c1ebea8ec18ae02698028ed8568b444b');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -496,7 +497,7 @@ INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift
 INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
 INSERT INTO unit_endings VALUES ('1004', 4);
 INSERT INTO unit_endings VALUES ('1005', 5);
-INSERT INTO product_costs VALUES ('variant:steam-10', 'USD', 10);
+INSERT INTO product_costs VALUES ('variant:steam-10', 0, 'USD', 10);
 INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
 INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
 INSERT INTO attempts VALUES (3, 3, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);

@@ -8,10 +8,11 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settlement } from '../../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../../src/buying/decision/settlement.ts';
 import type { EntryState } from '../../../src/core/entry/states.ts';
 import { migrations } from '../../../src/store/sqlite/schema.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
+import { stepsOf } from '../../support/steps.ts';
 import { dumpOf } from './dump.ts';
 
 const refused: Settlement = {
@@ -53,8 +54,8 @@ async function decide(outbox: Outbox, reference: string, action: 'hold' | 'cance
 async function fill(outbox: Outbox): Promise<void> {
   for (const [state, settlement] of Object.entries(settlements)) {
     const reference = await accept(outbox, state);
-    if (settlement !== null) await outbox.store.submission.closeAttempt(close(await outbox.opened(), settlement));
-    if (state === 'expired') await outbox.store.submission.expireOverdue(2000, 5);
+    if (settlement !== null) await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
+    if (state === 'expired') await stepsOf(outbox.store).expireOverdue(2000, 5);
     if (state === 'cancelled') await decide(outbox, reference, 'cancel');
     if (state === 'held') await decide(outbox, reference, 'hold');
   }

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { movedColumns } from '../../../src/store/time/stored-times.ts';
@@ -78,19 +79,20 @@ describe('the stored times', () => {
   it.each([-5 * day, 5 * day])(
     'of open entries, deliveries and pauses move by the step, here %i ms',
     async (stepMs) => {
-      const { submission, times } = outbox.store;
+      const { times } = outbox.store;
+      const steps = stepsOf(outbox.store);
       const nowMs = 20 * day;
       await outbox.accept([line(), line({ orderId: '2' })], null, nowMs);
       const dueAtMs = nowMs + 30_000;
       const settlementDelayEndMs = nowMs + 120_000;
       const unknown = { ...nothing, dueAtMs, settlementDelayEndMs };
-      await submission.closeAttempt(close(await outbox.opened({ nowMs }), unknown, { nowMs }));
-      await submission.closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
+      await steps.closeAttempt(close(await outbox.opened({ nowMs }), unknown, { nowMs }));
+      await steps.closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
       const [due] = await outbox.store.results.dueDeliveries('folder', nowMs, 10);
       const failed = { requestId: due?.requestId ?? 0, sink: 'folder', version: due?.version ?? 0, error: 'disk full' };
       await outbox.store.results.failDelivery({ ...failed, retryAtMs: nowMs + 5000 });
       const pause = { scope: 'account', reason: 'api_disabled', message: 'maintenance', openedBy: 'worker', nowMs };
-      await submission.pauses.open({ ...pause, probeAtMs: nowMs + 60_000 });
+      await outbox.store.pauses.open({ ...pause, probeAtMs: nowMs + 60_000 });
 
       await times.follow({ stepMs, nowMs: nowMs + stepMs });
       expect(
@@ -103,7 +105,7 @@ describe('the stored times', () => {
         },
       ]);
       expect(await outbox.store.results.nextDeliveryAt('folder')).toBe(nowMs + 5000 + stepMs);
-      expect(await submission.pauses.all()).toMatchObject([
+      expect(await outbox.store.pauses.all()).toMatchObject([
         { sinceMs: nowMs + stepMs, probeAtMs: nowMs + 60_000 + stepMs },
       ]);
       expect(await times.lastSeenMs()).toBe(nowMs + stepMs);
@@ -118,7 +120,7 @@ describe('the stored times', () => {
     await outbox.accept([line({ orderId: 'new' })], null, nowMs - day + 10);
     const claimed = [];
     for (;;) {
-      const attempt = await outbox.store.submission.openAttempt(outbox.claim({ nowMs: nowMs - day + 10 }));
+      const attempt = await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: nowMs - day + 10 }));
       if (attempt === null) break;
       claimed.push(read(`SELECT order_id AS id FROM outbox WHERE reference = '${attempt.entry.reference}'`));
     }
@@ -129,21 +131,22 @@ describe('the stored times', () => {
     'of a loss move together: what is looked up first stays so, here %i ms',
     async (stepMs) => {
       const nowMs = 20 * day;
-      const { operator, times, submission, read: reader } = outbox.store;
-      const claimAt = (atMs: number) => outbox.claim({ nowMs: atMs, judgeResend: () => ({ step: 'lookup' }) });
+      const { operator, times, read: reader } = outbox.store;
+      const steps = stepsOf(outbox.store);
+      const claimAt = (atMs: number) => outbox.claim({ nowMs: atMs });
       await operator.beginAfterLoss({ actor: 'test', reason: 'the disk was lost', nowMs, untilMs: nowMs + day });
       await outbox.accept([line()], null, nowMs);
       const afterMs = nowMs + stepMs;
       await times.follow({ stepMs, nowMs: afterMs });
       await outbox.accept([line({ orderId: 'again' })], null, afterMs);
-      expect(await submission.openAttempt(claimAt(afterMs))).toBeNull();
-      expect(await submission.openAttempt(claimAt(afterMs))).toBeNull();
+      expect(await steps.openAttempt(claimAt(afterMs))).toBeNull();
+      expect(await steps.openAttempt(claimAt(afterMs))).toBeNull();
       expect(reader.counts().unknown).toBe(2);
       // The age of what a lost outbox may have sent is counted from here.
       expect(read('SELECT created_at_ms FROM entries ORDER BY id')[0]).toEqual({ created_at_ms: nowMs + stepMs });
       const other = { operation: 'esim_order', variant: null, plan: 'es-1gb' } as const;
       await outbox.accept([line({ orderId: 'later', ...other })], null, afterMs + day + 1);
-      expect(await submission.openAttempt(claimAt(afterMs + day + 1))).not.toBeNull();
+      expect(await steps.openAttempt(claimAt(afterMs + day + 1))).not.toBeNull();
     },
   );
 

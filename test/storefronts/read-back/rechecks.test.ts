@@ -1,8 +1,10 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
-import type { OpenAttempt, RecheckRule } from '../../../src/store/submission/attempt.ts';
+import type { RecheckRule } from '../../../src/store/entries/rechecks.ts';
+import type { OpenAttempt } from '../../../src/buying/queue/claim-sql.ts';
 import type { RestSettings } from '../../../src/storefronts/shop/shop-settings.ts';
-import { explain } from '../../../src/submit/explain-queue.ts';
-import { close, emptyBalance, line, nothing } from '../../support/outbox.ts';
+import { explain } from '../../../src/buying/queue/explain-queue.ts';
+import { close, emptyBalance, line, nothing, rechecking } from '../../support/outbox.ts';
 import { hour } from '../shop-settings.ts';
 import { MovedClock } from './moved-clock.ts';
 import { minutesAgo, numbersAsText, oneRefunded, readBackOf, shopifyBody, wooBody } from './running-read-back.ts';
@@ -33,7 +35,7 @@ async function waitingShop(platform: PlatformName, options: { rest?: Partial<Res
   await shop.readBack.start();
   await shop.run();
   clock.aheadMs = 2 * hour;
-  const { submission } = shop.outbox.store;
+  const steps = stepsOf(shop.outbox.store);
   const rule = ruleFor(shop.readBack);
   return {
     ...shop,
@@ -49,8 +51,8 @@ async function waitingShop(platform: PlatformName, options: { rest?: Partial<Res
       order.body = { ...order.body, ...changes };
     },
     claim: async (rechecks: RecheckRule | null = rule): Promise<OpenAttempt | null> =>
-      await submission.openAttempt(
-        shop.outbox.claim({ nowMs: clock.wallMs(), ...(rechecks === null ? {} : { rechecks }) }),
+      await steps.openAttempt(
+        shop.outbox.claim({ nowMs: clock.wallMs(), ...(rechecks === null ? {} : rechecking(rechecks)) }),
       ),
   };
 }
@@ -270,13 +272,13 @@ describe('the state of an order', () => {
 
   it('does not matter where nothing is read again, for what is settled, and for what a person released', async () => {
     const none = await waitingShop('woocommerce');
-    const { submission } = none.outbox.store;
+    const steps = stepsOf(none.outbox.store);
     const attempt = await none.claim({ maxAgeMs: () => null, onDelayed: () => undefined });
     if (attempt === null) throw new Error('it is due');
     // Its outcome is unknown: it is settled, not bought.
     const nowMs = none.clock.wallMs();
     const sendAgain = { ...nothing, nextStep: 'send', settlementDelayEndMs: null, settlementDelayMs: null } as const;
-    await submission.closeAttempt(close(attempt, { ...sendAgain, dueAtMs: nowMs }, { nowMs }));
+    await steps.closeAttempt(close(attempt, { ...sendAgain, dueAtMs: nowMs }, { nowMs }));
     expect((await none.claim())?.entry.outcomeUnknown).toBe(true);
 
     const held = await waitingShop('woocommerce');
@@ -307,7 +309,11 @@ describe('the state of an order', () => {
       nowMs,
       untilMs: nowMs + 1,
     });
-    expect((await lost.claim())?.entry.outcomeUnknown).toBe(true);
+    // It is looked up first; only then it is sent.
+    expect(await lost.claim()).toBeNull();
+    expect(lost.outbox.rows('SELECT state, next_step FROM entries')).toEqual([
+      { state: 'unknown', next_step: 'lookup' },
+    ]);
 
     const { claim, outbox, clock } = await waitingShop('woocommerce');
     const product = { variant: null, quantity: null, currency: null, iccid: '8901260852290847431' };
@@ -321,7 +327,7 @@ describe('the state of an order', () => {
     const attempt = await claim(null);
     if (attempt === null) throw new Error('it is due');
     const nowMs = clock.wallMs();
-    await outbox.store.submission.closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: nowMs }, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: nowMs }, { nowMs }));
     change({ status: 'cancelled' });
     expect(await claim()).toBeNull();
     await logged(takenIn, 2);
@@ -337,7 +343,7 @@ describe('lines that wait for their order to be read again', () => {
     stub.misbehave = () => true;
     expect(await claim()).toBeNull();
     clock.aheadMs += hour;
-    expect(await outbox.store.submission.expireOverdue(clock.wallMs(), 8)).toBe(1);
+    expect(await stepsOf(outbox.store).expireOverdue(clock.wallMs(), 8)).toBe(1);
     expect(bought()).toEqual([expect.stringMatching(/expired$/)]);
   });
 
@@ -355,7 +361,7 @@ describe('lines that wait for their order to be read again', () => {
     const { claim, clock, outbox } = await waitingShop('woocommerce');
     const { storefronts } = outbox.store;
     const silent: RecheckRule = { maxAgeMs: () => hour, onDelayed: () => undefined };
-    const dueAt = () => outbox.store.submission.nextDueAt('send', clock.wallMs());
+    const dueAt = () => stepsOf(outbox.store).nextDueAt('send', clock.wallMs());
     expect(await claim(silent)).toBeNull();
     expect((await dueAt()) ?? 0).toBeGreaterThan(clock.wallMs());
     clock.aheadMs += 700_000;
@@ -379,7 +385,8 @@ describe('lines that wait for their order to be read again', () => {
     clock.aheadMs = 2 * hour;
     let delayed = 0;
     const rechecks: RecheckRule = { maxAgeMs: () => hour, onDelayed: () => void (delayed += 1) };
-    const claim = () => outbox.store.submission.openAttempt(outbox.claim({ nowMs: clock.wallMs(), rechecks }));
+    const claim = () =>
+      stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: clock.wallMs(), ...rechecking(rechecks) }));
     for (const so of [25, 50, 60, 60]) expect([await claim(), delayed]).toEqual([null, so]);
     const ask = { source: 'main', nowMs: clock.wallMs(), limit: 50 };
     expect(await outbox.store.storefronts.dueRechecks(ask)).toHaveLength(50);
@@ -399,7 +406,7 @@ describe('a shop that cannot be read for its waiting orders', () => {
     clock.aheadMs = 2 * hour;
     stub.misbehave = (_, response) => send(response, 502, '');
     const claim = () =>
-      outbox.store.submission.openAttempt(outbox.claim({ nowMs: clock.wallMs(), rechecks: ruleFor(readBack) }));
+      stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: clock.wallMs(), ...rechecking(ruleFor(readBack)) }));
     expect(await claim()).toBeNull();
     await logged('orders that wait to be read again cannot be read');
     // Calls take turns: another one for an order would come before the end of these.

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { hour } from '../shop-settings.ts';
 import { MovedClock } from './moved-clock.ts';
@@ -39,7 +40,7 @@ describe('an order whose refunds must be read back', () => {
       kind: 'needs_refunds',
     });
     expect(bought()).toEqual(['727/315 2 x steam-usd-20 held']);
-    expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
+    expect(await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
     expect(await run()).toMatchObject({ takenBack: 1 });
     expect([bought(), flagged()]).toEqual([['727/315 1 x steam-usd-20 pending'], []]);
   });

@@ -1,3 +1,4 @@
+import { stepsOf } from '../../support/steps.ts';
 import { renameSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -127,7 +128,7 @@ describe('a refund in Shopify', () => {
     await outbox.opened({ nowMs: Date.now() });
     const esim = await outbox.opened({ nowMs: Date.now() });
     const answer = { ...delivered, units: [{ iccid }] };
-    await outbox.store.submission.closeAttempt(close(esim, { ...fulfilled, answer }));
+    await stepsOf(outbox.store).closeAttempt(close(esim, { ...fulfilled, answer }));
     const closed = shopifyOrder({ cancelled_at: '2026-11-21T12:00:00Z', financial_status: 'refunded' }, 1);
     expect((await shopify(closed)).json).toMatchObject({ result: 'closed', accepted: 1, flagged: 1 });
     expect((await shopify({ ...closed, updated_at: new Date().toISOString() })).json).toMatchObject({

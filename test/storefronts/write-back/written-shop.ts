@@ -1,6 +1,7 @@
+import { stepsOf } from '../../support/steps.ts';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { Settlement } from '../../../src/core/decision/settlement.ts';
+import type { Settlement } from '../../../src/buying/decision/settlement.ts';
 import type { Entry } from '../../../src/store/sqlite/rows.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
@@ -117,7 +118,8 @@ export class WrittenShop {
 
   /** Buys what is due. `endOf` says what becomes of an entry; null lets it wait until the next call. */
   async buy(endOf: (lineId: string) => End | null = () => 'fulfilled'): Promise<void> {
-    const { submission, read } = this.store;
+    const { read } = this.store;
+    const steps = stepsOf(this.store);
     const orders = read.listOrders({ limit: 1000 }).map(({ source, orderId }) => read.showOrder(source, orderId));
     const lines = new Map(
       orders.flatMap((order) => (order?.entries ?? []).map((entry) => [entry.reference, entry.lineId])),
@@ -125,13 +127,11 @@ export class WrittenShop {
     this.#roundMs += 7_200_000;
     for (;;) {
       const nowMs = Date.now();
-      const attempt = await submission.openAttempt(this.#outbox.claim({ nowMs: nowMs + this.#roundMs }));
+      const attempt = await steps.openAttempt(this.#outbox.claim({ nowMs: nowMs + this.#roundMs }));
       if (attempt === null) return;
       const { entry } = attempt;
       const end = endOf(lines.get(entry.reference) ?? '');
-      await submission.closeAttempt(
-        close(attempt, settlementOf(entry, end, nowMs + this.#roundMs + 3_600_000), { nowMs }),
-      );
+      await steps.closeAttempt(close(attempt, settlementOf(entry, end, nowMs + this.#roundMs + 3_600_000), { nowMs }));
     }
   }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
-import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
-import type { Settlement } from '../../../src/core/decision/settlement.ts';
+import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
+import { decideSubmission } from '../../../src/buying/decision/decide-submission.ts';
+import type { Settlement } from '../../../src/buying/decision/settlement.ts';
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
 import { familyOf } from '../../../src/core/order/purchase.ts';
 import { createWholesaleClient, type WholesaleClient } from '../../../src/wholesale/client.ts';

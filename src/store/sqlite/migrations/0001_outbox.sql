@@ -384,12 +384,13 @@ CREATE TABLE variant_limits (
   learned_at_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What a unit of a product cost last. Only to choose the cheapest order as the trial of a balance that was empty.
+-- What a unit of a product cost last; of a plan by its days, 0 for what has none.
 CREATE TABLE product_costs (
   product   TEXT NOT NULL,
+  days      INTEGER NOT NULL,
   currency  TEXT NOT NULL,
   unit_cost REAL NOT NULL,
-  PRIMARY KEY (product, currency)
+  PRIMARY KEY (product, days, currency)
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each HTTP call. Opened before the socket is used, closed once, then never changed, and never deleted.

@@ -1,0 +1,97 @@
+import { decisionTable } from '../decision/decision-table.ts';
+import type { EndedCall } from './judge-call.ts';
+
+/** What the orders of products have shown. Products are named by their scopes. */
+export interface ProductStates {
+  /** An order of it was accepted, as far as that is remembered. */
+  isProven(product: string): boolean;
+  /** Its last order failed: nobody knew at first whether it was bought. */
+  isFailing(product: string): boolean;
+  /** So many products fail that another new one may well do so, too. */
+  manyFail(): boolean;
+}
+
+/** How many products are remembered; beyond it the one that was bought longest ago is forgotten. */
+const mostRemembered = 10_000;
+/** From so many failing products on, an order of one of them is looked up before it is sent a second time. */
+const many = 4;
+const latelyMs = 600_000;
+
+/**
+ * What the orders of each product have shown: proven products were bought, failing ones had a call of which nobody knew at
+ * first what became of it, or a denial. Kept in memory: a new worker knows which products were bought and failed lately.
+ */
+export class Products implements ProductStates {
+  readonly #latelyMs: number;
+  /** The one that was bought last comes last. */
+  readonly #proven = new Set<string>();
+  readonly #failing = new Set<string>();
+  /** When an order of a product was denied last (401, 403). */
+  readonly #deniedMono = new Map<string, number>();
+  /** When any order was accepted last. */
+  #acceptedMono = Number.NEGATIVE_INFINITY;
+
+  constructor(retryTimeScale: number) {
+    this.#latelyMs = latelyMs * retryTimeScale;
+  }
+
+  /** These were bought before this worker started, the last one last, and some of them failed since. */
+  remember(bought: readonly string[], failing: readonly string[]): void {
+    for (const product of bought.slice(-mostRemembered)) this.#proven.add(product);
+    for (const product of failing.slice(-mostRemembered)) this.#failing.add(product);
+  }
+
+  isProven(product: string): boolean {
+    return this.#proven.has(product);
+  }
+
+  isFailing(product: string): boolean {
+    return this.#failing.has(product);
+  }
+
+  manyFail(): boolean {
+    return this.#failing.size >= many;
+  }
+
+  isOneOfMany(product: string): boolean {
+    return this.#failing.has(product) && this.manyFail();
+  }
+
+  /** Whether any order was accepted within the last ten minutes. */
+  boughtLately(nowMono: number): boolean {
+    return this.#acceptedMono > nowMono - this.#latelyMs;
+  }
+
+  /** Whether a denial is that of the product: its last order was denied, too, and another one was accepted since. */
+  isDeniedAlone(product: string): boolean {
+    return this.#acceptedMono > (this.#deniedMono.get(product) ?? Number.POSITIVE_INFINITY);
+  }
+
+  record({ scopes: { product }, purpose, isAccepted, isUnread, row }: EndedCall, nowMono: number): void {
+    if (product === null) return;
+    // What was accepted and cannot be delivered proves nothing, also where that shows only when its units come.
+    if (isUnread && purpose === 'lookup') this.#proven.delete(product);
+    if (isUnread) return;
+    if (isAccepted) {
+      this.#acceptedMono = nowMono;
+      for (const known of [this.#proven, this.#failing, this.#deniedMono]) known.delete(product);
+      this.#proven.add(product);
+      this.#forgetOldest();
+      return;
+    }
+    // A lookup that fails says nothing about what orders of the product do.
+    if (purpose === 'lookup') return;
+    const { verdict, pause } = decisionTable[row].clean;
+    if (pause !== undefined && verdict === 'again') this.#deniedMono.set(product, nowMono);
+    const isDenied = this.#deniedMono.get(product) === nowMono;
+    if (verdict === 'unknown' || verdict === 'resolve' || isDenied) this.#failing.add(product);
+    this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    for (const known of [this.#proven, this.#failing, this.#deniedMono]) {
+      const [oldest] = known.keys();
+      if (known.size > mostRemembered && oldest !== undefined) known.delete(oldest);
+    }
+  }
+}

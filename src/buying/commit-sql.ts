@@ -1,0 +1,227 @@
+import { keptUnits, withDelivered } from '../core/answers/units.ts';
+import { isFinal, type EntryState } from '../core/entry/states.ts';
+import { assert } from '../core/order-sync-error.ts';
+import { productScope } from '../core/order/scope.ts';
+import { proveConnectorByOrder } from '../store/entries/connector-canary.ts';
+import { changeOrKeep, flagForReview, report, reported, setUnits, updateOf } from '../store/entries/entry-changes.ts';
+import { rememberEsim } from '../store/entries/esim-origins.ts';
+import { keepAnswer } from '../store/entries/kept-answers.ts';
+import { recordPause, type NewPause } from '../store/entries/pauses.ts';
+import { addReplacements } from '../store/entries/replacements.ts';
+import { indexUnits } from '../store/search/record-words.ts';
+import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
+import type { Outbox } from '../store/sqlite/outbox.ts';
+import { findEntry, recoveryStageNumber, type EntryRow } from '../store/sqlite/rows.ts';
+import { stampBackOff, type KeyBackOff } from '../store/wholesale-keys.ts';
+import { applyScopeChange, readScopeFindings } from './breakers/evidence-sql.ts';
+import type { ScopeChange, ScopeFindings } from './breakers/judge-call.ts';
+import { settleAttemptSlots } from './budget/budget-sql.ts';
+import type { Settlement } from './decision/settlement.ts';
+import { proveFirstKey } from './proofs/account-keys-sql.ts';
+import { recordAcceptedPath } from './proofs/call-paths-sql.ts';
+import { collisionOf, markShownTwice, reviewOfCollision, type Collision } from './proofs/collisions-sql.ts';
+import type { OpenAttempt } from './queue/claim-sql.ts';
+
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & { readonly entryId: number };
+
+export interface AttemptClose {
+  readonly attemptId: number;
+  readonly entryId: number;
+  readonly nowMs: number;
+  readonly nowMono: number;
+  readonly durationMs: number | null;
+  readonly outcome: {
+    row: string;
+    sent: boolean;
+    http: number | null;
+    code: string | null;
+    message: string;
+    kept?: string | null;
+  };
+  readonly settlement: Settlement;
+  /** When the window of the slots began; null when the call surely never left, and they are free again. */
+  readonly slotsSettledMono: number | null;
+  readonly bootId: string | null;
+  /** A key or the account, paused from now on because this outcome denies it. */
+  readonly pause: Omit<NewPause, 'nowMs'> | null;
+  /** Judges the scopes of the call, before the transaction begins. Absent: they are not judged. */
+  readonly scopes?: { readonly judged: readonly string[]; readonly judge: (found: ScopeFindings) => ScopeChange };
+  /** The back-off of the key, when the call was rate-limited. */
+  readonly backOff?: KeyBackOff | null;
+}
+
+const updateClosed = statementOf<Record<string, unknown>, never>(
+  `UPDATE attempts SET closed_at_ms = :nowMs, sent = :sent, outcome = :row, http_status = :http, error_code = :code,
+                       error_message = :message, duration_ms = :durationMs
+   WHERE id = :attemptId AND entry_id = :entryId AND closed_at_ms IS NULL`,
+);
+const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
+const findAttempt = statementOf<[number], AttemptRow>(`SELECT ${attemptColumns} FROM attempts WHERE id = ?`);
+const findLineNames = statementOf<[number], ClosedAttempt['line']>(
+  `SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?`,
+);
+/** States in which an entry is looked up. */
+const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
+
+/** What the end of an attempt led to: whether a pause was opened, postponed or ended, and the settlement that was recorded. */
+export interface ClosedAttempt {
+  readonly pausesChanged: boolean;
+  readonly settlement: Settlement;
+  /** The names of the line under which its shop knows it. */
+  readonly line: { readonly source: string; readonly order_id: string; readonly line_id: string };
+}
+
+// The last cost of a unit of each product, by the days of a plan. Never used to pay anything.
+const putCost = statementOf<{ product: string; days: number; currency: string; unitCost: number }, never>(
+  `INSERT INTO product_costs (product, days, currency, unit_cost) VALUES (:product, :days, :currency, :unitCost)
+   ON CONFLICT (product, days, currency) DO UPDATE SET unit_cost = excluded.unit_cost`,
+);
+
+const updateSettled = updateOf(
+  `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
+     -- A delay that did not begin now is kept as it is: the clock may have been set while the call was under way.
+     settlement_delay_end_ms = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL WHEN :settlementDelayEndMono IS NULL
+       THEN coalesce(settlement_delay_end_ms, :settlementDelayEndMs) ELSE :settlementDelayEndMs END, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
+     settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
+     settlement_delay_boot_id = CASE WHEN :settlementDelayEndMono IS NULL THEN settlement_delay_boot_id ELSE :bootId END,
+     attempts = attempts + :counted, outcome_row = :row,
+     first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
+     error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
+     review_reason = :reviewReason,
+     order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
+     cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
+     ${setUnits}, updated_at_ms = :nowMs,
+     settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
+   WHERE id = :id AND state = :from`,
+);
+const learnLimit = statementOf<{ variant: string; limit: number; nowMs: number }, never>(
+  `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
+   ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
+);
+
+/**
+ * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused scopes, in one transaction.
+ * The scopes are judged at once before it, without a wait: nobody writes between the two.
+ */
+export function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
+  const { database } = outbox;
+  const { scopes, nowMs } = close;
+  const change = scopes === undefined ? null : scopes.judge(readScopeFindings(database, scopes.judged, nowMs));
+  return inTransaction(database, () => recordEnd(outbox, close, change));
+}
+
+/** Called inside a transaction. */
+function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | null): ClosedAttempt {
+  const { database } = outbox;
+  const { attemptId, entryId, nowMs, durationMs, outcome } = close;
+  const attempt = findAttempt(database).get(attemptId);
+  assert(attempt !== undefined && attempt.entryId === entryId, `attempt ${attemptId} belongs to its entry`);
+  const stored = { ...outcome, sent: outcome.sent ? 1 : 0, message: outcome.message.slice(0, longestText) };
+  const { changes } = updateClosed(database).run({ ...stored, attemptId, entryId, nowMs, durationMs });
+  assert(changes === 1, `attempt ${attemptId} is closed once`);
+  settleAttemptSlots(database, close);
+  if (outcome.kept && outcome.http !== null)
+    keepAnswer(database, {
+      kind: attempt.purpose,
+      attemptId,
+      isError: outcome.http >= 300,
+      http: outcome.http,
+      body: outcome.kept,
+      nowMs,
+    });
+  if (close.backOff) stampBackOff(database, close.backOff, close);
+  // First what the call ends: the denial that it brings may be of the same scope.
+  const isChanged = change !== null && applyScopeChange(database, change, nowMs);
+  const pausesChanged = isChanged || close.pause !== null;
+  if (close.pause !== null) recordPause(database, { ...close.pause, nowMs });
+  const row = findEntry(database, entryId);
+  const isSubmit = attempt.purpose === 'submit';
+  // A person may have held the entry while it was looked up: that decision stands.
+  const line = findLineNames(database).get(row.line_id);
+  assert(line !== undefined, `the line of ${row.reference} exists`);
+  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged, settlement: close.settlement, line };
+  const collision = collisionOf(outbox, row, close.settlement);
+  const settlement = collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
+  settleEntry(outbox, row, {
+    settlement,
+    now: close,
+    expected: isSubmit ? ['sending'] : lookedUp,
+    // The clock may have been set back since: an entry must not seem to be sent in the future.
+    sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.openedAtMs, nowMs) : null,
+  });
+  if (isSubmit && outcome.row === 'accepted' && row.request_path !== null)
+    recordAcceptedPath(database, { operation: row.operation, iccid: row.iccid, path: row.request_path });
+  if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
+  if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
+  if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, attemptId, nowMs);
+  if (collision !== null) flagOther(outbox, collision, row, nowMs);
+  return { pausesChanged, settlement, line };
+}
+
+/** The other entry of a collision needs review, too; one that was delivered stands in the attention list instead. */
+function flagOther(outbox: Outbox, { other, what }: Collision, row: EntryRow, nowMs: number): void {
+  const { database } = outbox;
+  const shared = `${what} is also that of ${row.reference}: one of them has the other's`;
+  if (other.state === 'placed')
+    flagForReview(outbox, findEntry(database, other.id), `${shared}, so it is not delivered`, nowMs);
+  else markShownTwice(database).run({ id: other.id, shared: `${shared}, and this one was delivered`, nowMs });
+}
+
+/** The outcome of a call. */
+interface SettledCall {
+  readonly settlement: Settlement;
+  readonly now: Pick<AttemptClose, 'nowMs' | 'nowMono' | 'bootId'>;
+  readonly expected: readonly EntryState[];
+  readonly sentAtMs: number | null;
+}
+
+/** Records what a call led to. */
+export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, expected, sentAtMs }: SettledCall): void {
+  const { database, units: sealed } = outbox;
+  const { nowMs, nowMono, bootId } = now;
+  const { state, answer, error, settlementDelayMs } = settlement;
+  assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
+  const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(0, keptUnits(row.quantity));
+  changeOrKeep(database, row, state, updateSettled, {
+    ...settlement,
+    dueAtMs: Math.round(settlement.dueAtMs),
+    outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
+    settlementDelayEndMono: settlementDelayMs === null ? null : nowMono + settlementDelayMs,
+    bootId,
+    recoveryStage: recoveryStageNumber(settlement.recoveryStage),
+    counted: settlement.counted ? 1 : 0,
+    sentAtMs,
+    errorCode: error?.code ?? null,
+    errorMessage: error?.message.slice(0, longestText) ?? null,
+    errorBuffered: error?.buffered === true ? 1 : 0,
+    orderNumber: answer?.orderNumber ?? null,
+    status: answer?.status ?? null,
+    cost: answer?.cost ?? null,
+    chargedCurrency: answer?.currency ?? null,
+    ...sealed.toStore(row.reference, units),
+    nowMs,
+    final: isFinal(state) ? 1 : 0,
+  });
+  indexUnits(database, row.id, answer?.units ?? []);
+  if (row.operation === 'esim_order') {
+    for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(database).run(iccid, row.id);
+  }
+  learnFromRejection(database, row, settlement, nowMs);
+  addReplacements(outbox, row, settlement.replacements, nowMs);
+  // A poll that finds nothing new is not reported.
+  if (reported.has(state) && (row.state !== state || answer !== null)) report(outbox, row, nowMs, state);
+}
+
+/** A rejection above the per-order limit shows the limit. */
+function learnFromRejection(database: Sqlite, row: EntryRow, { row: outcome, error }: Settlement, nowMs: number): void {
+  const { variant, quantity } = row;
+  if (outcome !== 'limit_exceeded' || error?.buffered !== false || quantity === null || variant === null) return;
+  learnLimit(database).run({ variant, limit: quantity - 1, nowMs });
+}
+
+function rememberCost(database: Sqlite, row: EntryRow, cost: string): void {
+  const [product, { currency }] = [productScope(row), row];
+  const unitCost = Number(cost) / (row.quantity ?? 1);
+  if (product !== null && currency !== null && Number.isFinite(unitCost))
+    putCost(database).run({ product, days: row.days ?? 0, currency, unitCost });
+}

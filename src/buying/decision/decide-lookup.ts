@@ -1,0 +1,268 @@
+import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
+import type { Random } from '../../core/clock.ts';
+import { absentAfterLoss, reviewIfMaybeSplit, replacementFound } from './after-loss.ts';
+import { applyCell } from './decide-submission.ts';
+import { columnFor, decisionTable } from './decision-table.ts';
+import { foreignText, unreadText, type OrderAnswer } from '../../core/answers/order-answer.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome } from '../../core/answers/outcome.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import { isOverdue } from '../../core/entry/resend.ts';
+import {
+  denialOf,
+  lookUpAfterDelay,
+  lookUpAgain,
+  nextTryAtMs,
+  flagForReview,
+  reviewIfExpired,
+  flagUnknown,
+  otherGoods,
+  settleByAnswer,
+  unchanged,
+  type DecisionInput,
+  type DecisionPolicy,
+  type EntryFacts,
+  type Settlement,
+} from './settlement.ts';
+
+/** Decides what happens to an entry after a lookup: its outcome is unknown, or it was accepted and waits for its units. */
+export function decideLookup(
+  facts: EntryFacts,
+  lookup: LookupOutcome,
+  policy: DecisionPolicy,
+  nowMs: number,
+  random: Random,
+): Settlement {
+  const input = { facts, policy, nowMs, random };
+  return reviewIfExpired(input, reviewIfMaybeSplit(input, settlementOf(input, lookup)));
+}
+
+function settlementOf(input: DecisionInput, lookup: LookupOutcome): Settlement {
+  switch (lookup.kind) {
+    case 'found':
+      return orderFound(input, lookup);
+    case 'absent':
+      return notFound(input);
+    case 'failed':
+      return lookupFailed(input, lookup.outcome);
+  }
+}
+
+function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found' }): Settlement {
+  const { facts } = input;
+  const { answer, differs = null, repeatsGoods = false } = found;
+  if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
+  if (facts.recoveryStage === 'replacement') return replacementFound(input);
+  // Another purchase has this reference: nobody gets its units.
+  if (differs !== null) return flagUnknown(input, 'answer_mismatch', foreignText(differs, answer));
+  if (facts.buffered?.code === otherGoods && !repeatsGoods) {
+    const reason = `${facts.buffered.message}; and the order found under its reference does not repeat what was ordered`;
+    return flagUnknown(input, 'answer_mismatch', reason);
+  }
+  const settled = settleByAnswer(input, answer);
+  return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled, answer) : settled;
+}
+
+/** A lookup for a cancel with an unknown outcome found the order that the eSIM came from. */
+function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
+  const { facts, policy, nowMs } = input;
+  const { buffered } = facts;
+  if (showsCancelled(answer, facts.iccid)) {
+    // The cost of the order is not the cost of the cancel.
+    return settleByAnswer(input, { ...answer, units: [], cost: null });
+  }
+  if (isConfirming(facts)) return believeRefusal(input);
+  if (buffered !== null) {
+    const reason = `the cancel was rejected after an ambiguous attempt, and the order's status is "${answer.status}": ${buffered.message}`;
+    return flagForReview(input, buffered.row, reason);
+  }
+  if (isOverdue(facts, nowMs)) {
+    // Some orders do not show the state of their eSIM, so the eSIM may still be cancelled.
+    const reason = `its deadline passed while the outcome of the cancel was unknown, and the order's status is "${answer.status}"`;
+    return lookUpAfterDelay(input, 'accepted') ?? flagUnknown(input, 'accepted', reason);
+  }
+  // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
+  const again = { ...unchanged(input, 'accepted'), state: 'unknown', counted: false, recoveryStage: 'done' } as const;
+  if (!policy.isPaused) return again;
+  // It is not sent now: it is looked up, later each time.
+  return { ...again, nextStep: 'lookup', tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
+}
+
+/**
+ * Whether an order shows that one of its eSIMs was cancelled. The status of the eSIM itself counts; the status of the order
+ * counts only where the order has no other eSIM.
+ */
+function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
+  const gone = /^(cancel|refund)/i;
+  const status = answer.units.find((unit) => unit.iccid === iccid)?.status;
+  if (status !== undefined) return gone.test(status);
+  return answer.units.length <= 1 && (answer.statusClass === 'refunded' || gone.test(answer.status ?? ''));
+}
+
+/** Accepted, and not all units are there yet. */
+function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAnswer): Settlement {
+  const { facts } = input;
+  // The settlement delay is the one of the acceptance, from which the deadline for the units is counted.
+  const placed = { ...settled, settlementDelayEndMs: facts.settlementDelayEndMs, settlementDelayMs: null };
+  if (isAcceptedTooLongAgo(input)) {
+    const reasons = ['accepted, but its units did not come before the deadline', unreadText(answer) ?? []];
+    return { ...placed, state: 'needs_review', reviewReason: reasons.flat().join('; ') };
+  }
+  return { ...placed, tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
+}
+
+/** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */
+function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean {
+  const { settlementDelayEndMs, firstSentAtMs, createdAtMs } = facts;
+  const acceptedAtMs =
+    settlementDelayEndMs === null ? (firstSentAtMs ?? createdAtMs) : settlementDelayEndMs - policy.settlementDelayMs;
+  return nowMs - acceptedAtMs >= policy.placedDeadlineMs;
+}
+
+/*
+ * "Not found" raises three questions, which are answered one by one:
+ * - Was it said often enough? One answer may be a mix-up (`notFound`).
+ * - Can the API still be processing the last attempt? Until the settlement delay is over, the answer says nothing
+ *   (`lookUpAfterDelay`).
+ * - Do lookups work? Until one has found an order, their path may be wrong (`policy.lookupsProven`).
+ */
+
+/**
+ * A lookup found nothing. An absence that ends the entry must be answered several times in a row. To look the entry up or to
+ * send it again ends nothing, unless its order may have another reference.
+ */
+function notFound(input: DecisionInput): Settlement {
+  const { facts, policy } = input;
+  const settlement = settleNotFound(input);
+  const endsSomething = settlement.state !== facts.state || facts.recoveryStage === 'replacement';
+  if (!endsSomething || facts.absences + 1 >= policy.absenceTries) return settlement;
+  const dueAtMs = nextTryAtMs(input, 'standard', facts.absences);
+  return { ...lookUpAgain(input, 'not_found'), absences: facts.absences + 1, dueAtMs };
+}
+
+/** Whether the lookup only confirms a refusal: no call of the entry had an unknown outcome. */
+const isConfirming = ({ outcomeUnknown, buffered }: EntryFacts): boolean => !outcomeUnknown && buffered !== null;
+
+/** The settlement of the entry if "not found" was answered often enough. */
+function settleNotFound(input: DecisionInput): Settlement {
+  const { facts } = input;
+  if (facts.state === 'placed') return acceptedNotFound(input);
+  if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
+  if (isConfirming(facts)) return believeRefusal(input);
+  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownNotFound(input);
+  const recovering = absentAfterLoss(input);
+  if (recovering !== null) return recovering;
+  const settlement = unknownNotFound({ ...input, facts: { ...facts, recoveryStage: 'done' } });
+  if (settlement.state === facts.state) return settlement;
+  // Its replacement was looked up often enough; its own reference was looked up once, which ends nothing.
+  return { ...lookUpAgain(input, 'not_found'), recoveryStage: 'done' };
+}
+
+function acceptedNotFound(input: DecisionInput): Settlement {
+  const { facts } = input;
+  if (facts.settlementDelayLeftMs > 0) {
+    const dueAtMs = nextTryAtMs(input, 'standard', facts.tries);
+    return { ...unchanged(input, 'not_found'), nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
+  }
+  return flagUnknown(input, 'not_found', 'the API accepted the order, but a lookup does not find it');
+}
+
+/** The order that the eSIM came from is not found, which says nothing about the cancel. A cancel can be repeated (Spec 3). */
+function cancelledOrderNotFound(input: DecisionInput): Settlement {
+  const { facts, nowMs } = input;
+  if (facts.recoveryStage === 'own_reference' && !isOverdue(facts, nowMs))
+    return { ...unchanged(input, 'not_found'), counted: false, recoveryStage: 'done' };
+  const reason = 'the cancel may have worked, but the order of its eSIM is not found';
+  return flagUnknown(input, facts.buffered?.row ?? 'not_found', reason);
+}
+
+/** The order of an entry whose outcome is unknown is not found. */
+function unknownNotFound(input: DecisionInput): Settlement {
+  const { facts, nowMs } = input;
+  const maySendAgain = facts.buffered === null && !isOverdue(facts, nowMs);
+  if (maySendAgain) return sendAgain(input);
+  const delayed = lookUpAfterDelay(input, 'not_found');
+  return delayed ?? neverArrived(input);
+}
+
+/**
+ * The same reference again buys it, or brings the first answer (Spec 7, retry rule 1): at once after the first ambiguous
+ * attempt, because most of them are short faults of the network. After a second one, or while a scope of it is paused,
+ * lookups first prove that it did not arrive: then the outcome is known, and the entry holds nobody up while it waits.
+ */
+function sendAgain(input: DecisionInput): Settlement {
+  const { facts, policy } = input;
+  const isFirst = facts.attempts < 2 && !policy.isPaused;
+  const isSentNow = isFirst || !policy.lookupsProven;
+  if (isSentNow && policy.isSenderStopped !== true) return { ...unchanged(input, 'not_found'), counted: false };
+  const delayed = lookUpAfterDelay(input, 'not_found');
+  if (delayed !== null) return delayed;
+  if (!policy.lookupsProven) return flagUnknown(input, 'not_found', unprovenAtSender);
+  const message =
+    'its attempts ended without a clear answer, and lookups after the settlement delay do not find it: it is sent again under the same reference';
+  return {
+    ...unchanged(input, 'not_found'),
+    ...outcomeKnown,
+    state: 'waiting',
+    counted: false,
+    tries: 0,
+    dueAtMs: nextTryAtMs(input, 'absent', Math.max(0, facts.attempts - 2)),
+    error: { code: 'order_absent', message, buffered: false },
+  };
+}
+
+const unprovenAtSender =
+  'the key that sent it is of another account and does not find it, but no lookup has ever found an order: it may be bought there';
+
+/** It is not sent again, and the settlement delay is over. If lookups work, nothing was bought. */
+function neverArrived(input: DecisionInput): Settlement {
+  const { facts, policy } = input;
+  const { buffered: rejection } = facts;
+  if (rejection?.row === 'answer_mismatch') {
+    const reason = `${rejection.message}; and lookups do not find an order under its own reference`;
+    return flagUnknown(input, 'answer_mismatch', reason);
+  }
+  if (!policy.lookupsProven) {
+    const reason =
+      rejection === null
+        ? 'its deadline passed while its outcome was unknown, and no lookup has ever found an order: "not found" proves nothing'
+        : `rejected after an attempt that may have bought it (${rejection.message}), and no lookup has ever found an order: is the lookup path right?`;
+    return flagUnknown(input, rejection?.row ?? 'not_found', reason);
+  }
+  if (rejection === null) {
+    const message =
+      'the deadline of the order passed while its outcome was unknown; a lookup after that does not find it: nothing was bought';
+    const error = { code: 'not_after_passed', message, buffered: false };
+    return { ...unchanged(input, 'not_found'), ...outcomeKnown, state: 'expired', counted: false, error };
+  }
+  return believeRefusal(input);
+}
+
+/** The kept refusal counts as that of an entry that was sent for the first time. */
+function believeRefusal(input: DecisionInput): Settlement {
+  const { facts } = input;
+  assert(facts.buffered !== null, `a refusal of ${facts.reference} is kept`);
+  const { row, code, message } = facts.buffered;
+  const clean: EntryFacts = { ...facts, ...outcomeKnown, settlementDelayLeftMs: 0, buffered: null, state: 'sending' };
+  const outcome = { ...withoutAnswer(row, true, message), code };
+  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row][columnFor(clean)], outcome);
+  return { ...settlement, ...outcomeKnown, counted: false };
+}
+
+/** Where in the schedule the lookup of a refusal is that failed. */
+const triesWhileConfirming = 2;
+
+/** The lookup brought no answer to its question. */
+function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
+  const { facts, nowMs } = input;
+  const pause = denialOf(outcome, columnFor(facts));
+  // A lookup that died with the worker asked nothing: the next one may show the units.
+  if (facts.state === 'placed' && outcome.row !== 'crashed' && isAcceptedTooLongAgo(input)) {
+    const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
+    return { ...flagForReview(input, 'accepted', reason), pause };
+  }
+  const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
+  // The tries of a refusal are those of the call that was refused.
+  const [scheduled, tries] = isConfirming(facts) ? [triesWhileConfirming, facts.tries] : [facts.tries, facts.tries + 1];
+  const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, 'standard', scheduled));
+  return { ...lookUpAgain(input, outcome.row), tries, absences: facts.absences, dueAtMs, pause };
+}

@@ -1,0 +1,80 @@
+import { keyFingerprint } from '../../core/order/reference.ts';
+import type { Operation } from '../../core/order/purchase.ts';
+import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
+import { OutboxSteps } from '../../store/sqlite/outbox.ts';
+
+/** An order that was delivered to a key of the account. */
+export interface KnownOrder {
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly sentAtMs: number;
+}
+
+const isOfAccount = (fingerprint: string): string => `${fingerprint} IN (SELECT fingerprint FROM account_keys)`;
+
+/**
+ * For the entry `e` and a key `:fingerprint`: null if a lookup with the key tells what became of its last call; else 0 if it only
+ * tells that it was bought, because the key may be one of another account; 1 if another key must look it up.
+ */
+export const otherSender = `(
+  SELECT a.key_fingerprint IN (SELECT value_fingerprint FROM wholesale_keys WHERE value_fingerprint IS NOT NULL)
+      OR (EXISTS (SELECT 1 FROM account_keys) AND NOT ${isOfAccount(':fingerprint')})
+  FROM attempts a
+  WHERE a.entry_id = e.id AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')
+    AND a.key_fingerprint <> :fingerprint AND NOT (${isOfAccount('a.key_fingerprint')} AND ${isOfAccount(':fingerprint')}))`;
+
+const findOtherSender = columnOf<{ id: number; fingerprint: string | null }, 0 | 1 | null>(
+  `SELECT ${otherSender} FROM entries e WHERE e.id = :id`,
+);
+const findProven = columnOf<[string], number>(`SELECT ${isOfAccount('?')}`);
+const prove = statementOf<[string], never>('INSERT INTO account_keys (fingerprint) VALUES (?) ON CONFLICT DO NOTHING');
+const proveFirst = statementOf<[number], never>(
+  `INSERT INTO account_keys (fingerprint) SELECT key_fingerprint FROM attempts
+   WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM account_keys)`,
+);
+// The last one that a lookup must show by now, not one of years ago. Else the very last one.
+const selectKnown = statementOf<{ operation: Operation; settledMs: number }, KnownOrder>(
+  `SELECT reference, operation, last_sent_at_ms AS sentAtMs FROM (
+     SELECT id, reference, operation, coalesce(last_sent_at_ms, 0) AS last_sent_at_ms FROM entries INDEXED BY entries_bought
+     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = :operation ORDER BY id DESC LIMIT 500) e
+   WHERE ${isOfAccount('(SELECT key_fingerprint FROM attempts WHERE entry_id = e.id ORDER BY number DESC LIMIT 1)')}
+   ORDER BY last_sent_at_ms > :settledMs, id DESC LIMIT 1`,
+);
+
+/**
+ * The keys of the account that this outbox buys from: that of the first order that was delivered, each that knew such an
+ * order since, and one that a person accepted.
+ */
+export class AccountKeys extends OutboxSteps {
+  /**
+   * The names of those that are not known to be of the account, and orders by which they can be asked.
+   * @param settledMs a lookup shows each order that was sent before it
+   */
+  async statesOf(
+    keys: readonly { readonly name: string; readonly value: string }[],
+    settledMs: number,
+  ): Promise<{ readonly unproven: readonly string[]; readonly orders: readonly KnownOrder[] }> {
+    const { database, namespace } = this.outbox;
+    const unproven = keys.filter(({ value }) => findProven(database).get(keyFingerprint(namespace, value)) !== 1);
+    const orders = (['gift_card_order', 'esim_order'] as const).flatMap(
+      (operation) => selectKnown(database).get({ operation, settledMs }) ?? [],
+    );
+    return { unproven: unproven.map(({ name }) => name), orders };
+  }
+
+  readonly prove = this.step(({ database, namespace }, value: string): void => {
+    prove(database).run(keyFingerprint(namespace, value));
+  });
+}
+
+// Each of these is called inside a transaction.
+
+/** See `otherSender`. */
+export function otherSenderOf(database: Sqlite, id: number, fingerprint: string | null): 0 | 1 | null {
+  return findOtherSender(database).get({ id, fingerprint }) ?? null;
+}
+
+/** An order was delivered: the first one says which account this is. */
+export function proveFirstKey(database: Sqlite, attemptId: number): void {
+  proveFirst(database).run(attemptId);
+}

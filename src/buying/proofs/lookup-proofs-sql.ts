@@ -1,0 +1,40 @@
+import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/purchase.ts';
+import { columnOf } from '../../store/sqlite/database.ts';
+import { readMeta, writeMeta } from '../../store/sqlite/meta.ts';
+import { OutboxSteps } from '../../store/sqlite/outbox.ts';
+
+/** A lookup has found an order of this kind under this path. */
+export interface LookupProof {
+  readonly kind: LookedUp;
+  readonly path: string;
+}
+
+const nameOf = (kind: LookedUp): string => `lookup_proven:${kind}`;
+
+/**
+ * An order that was surely bought: `outcome_row` says that the API accepted it. An order that only a person resolved may
+ * be missing at the API, and so may one of years ago, or the very last one, which a lookup may not show yet. This query
+ * runs on every turn of the loop and costs nothing, by the index that it names.
+ */
+export const boughtOrderSql = `SELECT reference FROM (
+    SELECT id, reference FROM entries INDEXED BY entries_bought
+    WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 20)
+  ORDER BY id LIMIT 1`;
+const findBought = columnOf<[Operation], string>(boughtOrderSql);
+
+/** Which lookup paths have found an order of ours before: only then is "not found" believed. */
+export class LookupProofs extends OutboxSteps {
+  async proven(): Promise<readonly LookupProof[]> {
+    return lookedUpKinds.flatMap((kind) => {
+      const path = readMeta(this.database, nameOf(kind));
+      return path === undefined ? [] : [{ kind, path }];
+    });
+  }
+
+  readonly prove = this.step(({ database }, { kind, path }: LookupProof) => writeMeta(database, nameOf(kind), path));
+
+  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
+  async boughtReference(kind: LookedUp): Promise<string | null> {
+    return findBought(this.database).get(kind === 'esim_topup' ? kind : `${kind}_order`) ?? null;
+  }
+}

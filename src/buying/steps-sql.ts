@@ -1,0 +1,149 @@
+import { operations, type Operation, type Purchase } from '../core/order/purchase.ts';
+import { outcomeRowFrom } from '../core/answers/outcome.ts';
+import { productScope } from '../core/order/scope.ts';
+import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from '../store/entries/after-loss.ts';
+import { adoptConnector, showUnproven } from '../store/entries/connector-canary.ts';
+import { endOverdue, flagForReview, recoverEntry } from '../store/entries/entry-changes.ts';
+import { originOf } from '../store/entries/esim-origins.ts';
+import { readExposure } from '../store/entries/open-calls.ts';
+import { restartDelays } from '../store/entries/settlement-delays.ts';
+import { columnOf, inTransaction, statementOf } from '../store/sqlite/database.ts';
+import { OutboxSteps } from '../store/sqlite/outbox.ts';
+import { entryOf, findEntry, type EntryRow } from '../store/sqlite/rows.ts';
+import { Budget } from './budget/budget-sql.ts';
+import { closeAttempt, type AttemptClose, type ClosedAttempt } from './commit-sql.ts';
+import { decisionTable } from './decision/decision-table.ts';
+import { AccountKeys } from './proofs/account-keys-sql.ts';
+import { wasAccepted, type SpendingCall } from './proofs/call-paths-sql.ts';
+import { LookupProofs } from './proofs/lookup-proofs-sql.ts';
+import { openAttempt, type AttemptClaim, type OpenAttempt } from './queue/claim-sql.ts';
+import { Queue, selectOverdue } from './queue/queue-sql.ts';
+
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & { readonly entryId: number };
+
+const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
+// By the index of the open ones, which are few: to have them in order, SQLite would read all.
+const selectOpenOfOthers = statementOf<[number], AttemptRow>(
+  `SELECT ${attemptColumns} FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id`,
+);
+
+// By the index of what was bought: the cost does not grow with the outbox.
+const selectBought = statementOf<[Operation], Pick<Purchase, 'variant' | 'plan'>>(
+  `SELECT variant, plan FROM (
+     SELECT id, variant, plan FROM entries INDEXED BY entries_bought
+     WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? ORDER BY id DESC LIMIT 5000)
+   GROUP BY variant, plan ORDER BY max(id)`,
+);
+
+const selectFailing = columnOf<[], string>('SELECT DISTINCT scope FROM scope_evidence WHERE scope = product');
+
+/** Claims due entries and records what their calls led to. */
+export class BuyingSteps extends OutboxSteps {
+  readonly budget = new Budget(this.outbox);
+  readonly lookups = new LookupProofs(this.outbox);
+  readonly accountKeys = new AccountKeys(this.outbox);
+  readonly #queue = new Queue(this.outbox);
+
+  /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
+  async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
+    return openAttempt(this.outbox, this.#queue, claim);
+  }
+
+  /** Records the end of a call: see `closeAttempt`. */
+  async closeAttempt(close: AttemptClose): Promise<ClosedAttempt> {
+    return closeAttempt(this.outbox, close);
+  }
+
+  /** Shows which families wait for their first delivered order, as far as orders of them are due. */
+  async showUnproven(nowMs: number): Promise<void> {
+    const due = this.#queue.dueFamilies(nowMs);
+    if (due.length > 0) inTransaction(this.database, () => showUnproven(this.database, due, nowMs));
+  }
+
+  /** Whether such a call was ever accepted under its path: see `wasAccepted`. */
+  async hasAccepted(call: SpendingCall): Promise<boolean> {
+    return wasAccepted(this.database, call);
+  }
+
+  /** The products that were bought last, by their scopes; of each operation the one that was bought last comes last. */
+  async productsBought(): Promise<readonly string[]> {
+    const bought = operations.flatMap((operation) => selectBought(this.database).all(operation));
+    return bought.flatMap((purchase) => productScope(purchase) ?? []);
+  }
+
+  /** The products that something counts against since, by their scopes. */
+  async productsFailing(): Promise<readonly string[]> {
+    return selectFailing(this.database).all();
+  }
+
+  /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
+  async adoptConnector(connector: string, nowMs: number, onAdopted?: () => void): Promise<void> {
+    adoptConnector(this.database, connector, nowMs);
+    // At once: no order may be opened between the two, under the one mapping for the other.
+    onAdopted?.();
+  }
+
+  /** Attempts that another run of the worker left open. */
+  async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
+    return selectOpenOfOthers(this.database)
+      .all(incarnationId)
+      .map(({ entryId, ...attempt }) => {
+        const row = findEntry(this.database, entryId);
+        const facts = { entry: entryOf(this.outbox, row), originReference: originOf(this.database, row) };
+        return { ...attempt, ...facts, openedMono: null, request: null, successorReference: null, trialOf: [] };
+      });
+  }
+
+  /**
+   * Lets the settlement delays that were stamped in another run of the machine end at `untilMono`. Without a boot id
+   * every stamp may be of another run, and all of them end then.
+   */
+  async restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void> {
+    inTransaction(this.database, () => {
+      for (const statement of restartDelays) statement(this.database).run(restart);
+    });
+    this.outbox.delaysAreOfThisRun = true;
+  }
+
+  /** When the next entry is due: a time, or null when none is waiting for one. */
+  async nextDueAt(step: AttemptClaim['step'], nowMs: number): Promise<number | null> {
+    return this.#queue.nextAt(step, nowMs);
+  }
+
+  /**
+   * Ends entries whose deadline had passed at `nowMs` while nothing was charged. Returns how many. An entry that an outbox which was
+   * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
+   */
+  async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
+    const { outbox, database } = this;
+    const overdue = selectOverdue(database).all(nowMs);
+    if (overdue.length === 0) return 0;
+    return inTransaction(database, () => {
+      let allowed = maxUnknownOutcomes - readExposure(database).total;
+      let ended = 0;
+      for (const row of overdue) {
+        // An entry that a lost outbox may have bought in time must not be reported as expired.
+        if (lostOutboxMayHaveSent(database, row)) {
+          if (allowed > 0) recoverEntry(database, row, nowMs);
+          allowed -= 1;
+        } else if (lostOutboxMayHaveBoughtParts(row)) {
+          flagForReview(outbox, row, boughtInParts, nowMs);
+        } else {
+          endOverdue(outbox, row, wasOrderRefused(row), nowMs);
+          ended += 1;
+        }
+      }
+      return ended;
+    });
+  }
+}
+
+const boughtInParts =
+  'the outbox was lost, its order may have been bought in parts, and its deadline passed before they were found: look for them in the list of the supplier';
+
+/** Whether the API refused this order itself, rather than the account, the key or the rate. */
+function wasOrderRefused(row: EntryRow): boolean {
+  const outcome = outcomeRowFrom(row.outcome_row);
+  const column = row.operation === 'esim_cancel' ? 'cancelClean' : 'clean';
+  return outcome !== null && decisionTable[outcome][column].verdict === 'wait';
+}

@@ -1,0 +1,48 @@
+import type { RecoveryStage } from './states.ts';
+
+/** The facts that decide whether an entry with an unknown outcome may be sent again now, under the same reference. */
+export interface ResendFacts {
+  readonly notAfterMs: number | null;
+  readonly firstSentAtMs: number | null;
+  readonly recoveryStage: RecoveryStage;
+  /** Whether a lost outbox may have bought it under another reference. */
+  readonly mayBeElsewhere: boolean;
+  /** Whether a lookup can tell what became of it. */
+  readonly canLookUp: boolean;
+}
+
+export type ResendVerdict =
+  | { readonly step: 'send' }
+  /** It must not be sent again, but a lookup may settle it. */
+  | { readonly step: 'lookup' }
+  | { readonly step: 'review'; readonly reason: string };
+
+export const isOverdue = (facts: { readonly notAfterMs: number | null }, nowMs: number): boolean =>
+  facts.notAfterMs !== null && nowMs >= facts.notAfterMs;
+
+const overdueReason =
+  'its deadline passed while its outcome was unknown, and it cannot be looked up: the same reference again could buy it late';
+const elsewhereReason =
+  'the outbox was lost, its order may have been charged to another balance or bought in parts, and it cannot be looked up';
+const expiredReason =
+  'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
+
+/**
+ * Decides this when the call is about to be made: since the next step was chosen, a pause or a full disk may have passed.
+ * After the deadline the same reference could buy late what never arrived. After the reference expiry it could buy a second
+ * time what the API has forgotten.
+ */
+export function judgeResend(
+  facts: ResendFacts,
+  policy: { readonly referenceExpiryMs: number },
+  nowMs: number,
+): ResendVerdict {
+  const isLate = isOverdue(facts, nowMs);
+  const isExpired = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
+  const isUnasked = facts.recoveryStage === 'own_reference' && facts.canLookUp;
+  // Its own reference would be new to the API, which would sell it a second time.
+  const isElsewhere = facts.recoveryStage === 'own_reference' && facts.mayBeElsewhere;
+  if (!isLate && !isExpired && !isUnasked && !isElsewhere) return { step: 'send' };
+  if (facts.canLookUp) return { step: 'lookup' };
+  return { step: 'review', reason: isLate ? overdueReason : isElsewhere ? elsewhereReason : expiredReason };
+}

@@ -1,0 +1,209 @@
+import { missingUnits } from '../../core/answers/units.ts';
+import type { OperatorMove } from '../../core/operator/operator-decision.ts';
+import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import { resultChanged } from '../results/due-results.ts';
+import { indexUnits } from '../search/record-words.ts';
+import { columnOf, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import type { SealedUnits } from '../sqlite/sealed-units.ts';
+
+/*
+ * The only writer of an entry's state. Each change is legal, conditional on the state that was read, and counted. Every
+ * function is called inside a transaction.
+ */
+
+/** Final states in which nothing was bought. */
+export const endedUnbought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected']);
+
+/** States that are written back to the shop. The other states lead to one of them. */
+export const reported: ReadonlySet<EntryState> = new Set([
+  ...endedUnbought,
+  'placed',
+  'fulfilled',
+  'refunded',
+  'needs_review',
+]);
+
+/** New units take the place of those before; none leave them as they are. */
+export const setUnits = `units = coalesce(:units, units), unit_count = coalesce(:unitCount, unit_count),
+     sealed_by = CASE WHEN :units IS NULL THEN sealed_by ELSE :sealedBy END`;
+
+export const updateOf = (sql: string) => statementOf<Values, never>(sql);
+type Update = ReturnType<typeof updateOf>;
+type Values = Readonly<Record<string, unknown>>;
+
+const updateByPerson = updateOf(
+  `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
+     settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
+     settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
+     held_by = NULL,
+     order_number = coalesce(order_number, :orderNumber), ${setUnits}, units_missing = :unitsMissing,
+     resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
+     error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
+     error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
+     error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
+     settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
+   WHERE id = :id AND state = :from
+     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = entries.id AND a.closed_at_ms IS NULL)`,
+);
+const updateEnded = updateOf(
+  `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
+     error_code = CASE WHEN :keepError = 1 THEN coalesce(error_code, :errorCode) ELSE :errorCode END,
+     error_message = CASE WHEN :keepError = 1 THEN coalesce(error_message, :errorMessage) ELSE :errorMessage END
+   WHERE id = :id AND state = :from`,
+);
+const updateFlagged = updateOf(
+  `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+);
+const updateNextStep = updateOf(
+  `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
+);
+const updateRecovered = updateOf(
+  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
+     updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+);
+/**
+ * After a loss, a refusal that only a lookup was to confirm says nothing: its entry waits, as if it had never been looked up.
+ * Its outcome becomes unknown when the number of those allows it.
+ */
+export const forgetRefusals = statementOf<[], never>(
+  `UPDATE entries SET state = CASE state WHEN 'unknown' THEN 'waiting' ELSE state END, error_buffered = 0,
+     held_from = CASE state WHEN 'held' THEN 'waiting' END
+   WHERE outcome_unknown = 0 AND (state = 'unknown' OR (state = 'held' AND held_from = 'unknown'))`,
+);
+const updateHeld = updateOf(
+  `UPDATE entries SET state = 'held', held_from = coalesce(held_from, :from), held_by = :by, review_reason = :why, updated_at_ms = :nowMs
+   WHERE id = :id AND state = :from`,
+);
+const updateReleased = updateOf(
+  `UPDATE entries SET state = :state, held_from = NULL, held_by = NULL, review_reason = NULL, updated_at_ms = :nowMs
+   WHERE id = :id AND state = 'held'`,
+);
+/** Records whether the shop refunded the line, or cancelled its order: then nobody waits for what was not bought. */
+export const setTakenBack = statementOf<{ lineId: number; takenBack: 0 | 1 }, never>(
+  'UPDATE entries SET taken_back = :takenBack WHERE line_id = :lineId AND taken_back <> :takenBack',
+);
+const updateQuantity = updateOf(
+  `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity <> :quantity
+   AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
+);
+const findRequest = columnOf<[number], number>('SELECT request_id FROM lines WHERE id = ?');
+
+/** Performs what a person decided; `resolvedBy` is who settled the entry. Fails while a call for it is in flight. */
+export function applyCommand(
+  outbox: Outbox,
+  row: EntryRow,
+  move: OperatorMove & { readonly resolvedBy: string | null },
+  nowMs: number,
+): void {
+  const { database, units: sealed } = outbox;
+  const { state, error, units } = move;
+  const newError = error === 'keep' ? null : error;
+  changeOrKeep(database, row, state, updateByPerson, {
+    ...move,
+    outcomeUnknown: move.outcomeUnknown ? 1 : 0,
+    ...sealed.toStore(row.reference, units ?? []),
+    unitsMissing: unitsMissingOf(row, move, sealed),
+    restartsSchedule: move.restartsSchedule ? 1 : 0,
+    keepError: error === 'keep' ? 1 : 0,
+    errorCode: newError?.code ?? null,
+    errorMessage: newError?.message.slice(0, longestText) ?? null,
+    nowMs,
+    final: isFinal(state) ? 1 : 0,
+  });
+  indexUnits(database, row.id, units ?? []);
+  if (row.state !== state || units !== null) report(outbox, row, nowMs, state);
+}
+
+/** How many units nobody has of what a person found to be bought. */
+function unitsMissingOf(row: EntryRow, { state, orderNumber, units }: OperatorMove, sealed: SealedUnits): number {
+  if (state !== 'fulfilled') return 0;
+  return missingUnits({ ...row, orderNumber: row.order_number ?? orderNumber }, units ?? sealed.of(row));
+}
+
+/**
+ * Ends an entry for which nothing was charged, because its deadline passed.
+ * @param wasRefused the API refused the order itself: its refusal stays the error
+ */
+export function endOverdue(outbox: Outbox, row: EntryRow, wasRefused: boolean, nowMs: number): void {
+  assert(row.state === 'pending' || row.state === 'waiting', `nothing was charged for ${row.reference}`);
+  // A pending entry was never sent; a waiting one was answered.
+  change(outbox.database, row, row.state === 'pending' ? 'expired' : 'rejected', updateEnded, {
+    keepError: wasRefused ? 1 : 0,
+    errorCode: 'not_after_passed',
+    errorMessage: 'the deadline of the order passed before it could be bought; nothing was charged',
+    nowMs,
+  });
+  report(outbox, row, nowMs);
+}
+
+/** Cancels an entry that was never sent, or that was refused and waits to be sent again. */
+export function cancelEntry(outbox: Outbox, row: EntryRow, message: string, nowMs: number): void {
+  assert(row.outcome_unknown === 0, `${row.reference} was surely not bought`);
+  const error = { keepError: 1, errorCode: 'taken_back', errorMessage: message.slice(0, longestText) };
+  change(outbox.database, row, 'cancelled', updateEnded, { ...error, nowMs });
+  report(outbox, row, nowMs);
+}
+
+/** Flags an entry that the worker cannot settle by itself. */
+export function flagForReview(outbox: Outbox, row: EntryRow, reason: string, nowMs: number): void {
+  change(outbox.database, row, 'needs_review', updateFlagged, { nowMs, reason });
+  report(outbox, row, nowMs);
+}
+
+/** Holds an entry that is not sent now; of one that is held, changes why. `by`: null for a person, who must release it. */
+export function holdEntry(
+  outbox: Outbox,
+  row: EntryRow,
+  hold: { readonly why: string; readonly by: 'shop' | null },
+  nowMs: number,
+): void {
+  changeOrKeep(outbox.database, row, 'held', updateHeld, { ...hold, nowMs });
+  report(outbox, row, nowMs);
+}
+
+/** Releases a held entry to the state that it had. */
+export function releaseEntry(outbox: Outbox, row: EntryRow, nowMs: number): void {
+  assert(row.held_from !== null, `${row.reference} is held`);
+  change(outbox.database, row, row.held_from, updateReleased, { nowMs });
+  report(outbox, row, nowMs);
+}
+
+/** Has an entry looked up that was due to be sent again. */
+export function lookUpNext(database: Sqlite, row: EntryRow, nowMs: number): void {
+  changeOrKeep(database, row, 'unknown', updateNextStep, { nowMs });
+}
+
+/** Begins the recovery of an entry that an outbox which was lost may have sent: its outcome is unknown. */
+export function recoverEntry(database: Sqlite, row: EntryRow, nowMs: number): void {
+  change(database, row, 'unknown', updateRecovered, { nowMs });
+}
+
+/** Changes the quantity of an entry that was not sent. False when its request was rendered before: a reference stands for its request. */
+export function setQuantity(outbox: Outbox, row: EntryRow, quantity: number, nowMs: number): boolean {
+  const { changes } = updateQuantity(outbox.database).run({ id: row.id, quantity, nowMs });
+  if (changes === 1) report(outbox, row, nowMs);
+  return changes === 1;
+}
+
+/** Runs the UPDATE of one entry, if it may go from the state that was read to this one. */
+function change(database: Sqlite, row: EntryRow, to: EntryState, update: Update, values: Values): void {
+  assert(canTransition(row.state, to), `${row.reference} may go from ${row.state} to ${to}`);
+  const { changes } = update(database).run({ ...values, id: row.id, from: row.state, state: to });
+  assert(changes === 1, `${row.reference} is still in ${row.state}, and no call for it is in flight`);
+}
+
+/** As `change`, also where the entry is in this state already. */
+export function changeOrKeep(database: Sqlite, row: EntryRow, to: EntryState, update: Update, values: Values): void {
+  if (row.state !== to) return change(database, row, to, update, values);
+  const { changes } = update(database).run({ ...values, id: row.id, from: to, state: to });
+  assert(changes === 1, `${row.reference} is still in ${to}, and no call for it is in flight`);
+}
+
+export function report(outbox: Outbox, row: EntryRow, nowMs: number, to = row.state): void {
+  const requestId = findRequest(outbox.database).get(row.line_id);
+  assert(requestId !== undefined, `the line of ${row.reference} exists`);
+  resultChanged(outbox, requestId, nowMs, to === 'fulfilled');
+}

@@ -1,0 +1,74 @@
+import { stepsOf } from '../../support/steps.ts';
+import { onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { AttemptClaim } from '../../../src/buying/queue/claim-sql.ts';
+import { act, entries } from '../../support/operator.ts';
+import { close, line, nothing, Outbox } from '../../support/outbox.ts';
+
+const referenceExpiryMs = 86_400_000;
+const judging = (canLookUp: boolean): Pick<AttemptClaim, 'resend'> => ({
+  resend: { referenceExpiryMs, canLookUp: () => canLookUp, lookupsProven: () => true },
+});
+
+/** An outbox with entries of unknown outcome that are due to be sent again. */
+async function outcomeUnknown(...lines: ReturnType<typeof line>[]): Promise<Outbox> {
+  const box = await Outbox.open();
+  onTestFinished(() => box.close());
+  await box.accept(lines);
+  for (const _ of lines)
+    await stepsOf(box.store).closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send', dueAtMs: 3000 }));
+  return box;
+}
+
+describe('a claim of an entry of unknown outcome', () => {
+  it('looks it up instead of sending it when its reference expired while the worker was stopped', async () => {
+    const box = await outcomeUnknown(line());
+    const nowMs = 2000 + referenceExpiryMs;
+    expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs, ...judging(true) }))).toBeNull();
+    expect(entries(box)[0]).toMatchObject({
+      state: 'unknown',
+      next_step: 'lookup',
+      due_at_ms: nowMs,
+      outcome_unknown: 1,
+    });
+    expect((await box.opened({ step: 'lookup', nowMs })).purpose).toBe('lookup');
+  });
+
+  it('flags it for review when it cannot be looked up, reports that to the shop, and claims the next entry', async () => {
+    const old = line({ notAfterMs: 5000 });
+    const box = await outcomeUnknown(old, line({ lineId: '2' }));
+    const attempt = await box.opened({ nowMs: 5000, ...judging(false) });
+    expect(attempt.entry.notAfterMs).toBeNull();
+    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
+    expect(entries(box)[0]?.['review_reason']).toContain('deadline');
+    const [due] = await box.store.results.dueDeliveries('folder', 6000, 1);
+    expect(due?.document.lines[0]?.state).toBe('needs_review');
+  });
+
+  it('does not send it after its deadline, also when a person asks for a retry', async () => {
+    const box = await outcomeUnknown(line({ notAfterMs: 5000 }));
+    const late = { nowMs: 5000, lookupFamilies: [] };
+    await expect(act(box, { action: 'retry' }, late)).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, { action: 'retry' }, { nowMs: 5000 });
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup' });
+  });
+});
+
+describe('the replacement of a rejected entry', () => {
+  it('keeps the deadline of its order, also when that has passed', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.accept([line({ quantity: 2, notAfterMs: 2200 })]);
+    const replacements = [{ generation: 1, part: 0, quantity: 2, currency: 'EUR' }];
+    const refused = {
+      ...nothing,
+      state: 'rejected',
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
+      replacements,
+    } as const;
+    await stepsOf(box.store).closeAttempt(close(await box.opened(), refused));
+    expect(entries(box).map((entry) => entry['not_after_ms'])).toEqual([2200, 2200]);
+    expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs: 2600 }))).toBeNull();
+  });
+});

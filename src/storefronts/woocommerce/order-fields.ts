@@ -112,7 +112,7 @@ export function lineFields(line: LineStatement, withCodes: boolean, now: OrderNo
 
 /** A time is shown as its day in the zone of the shop: customers in all languages read that. */
 function shownFields(unit: Unit, { zoneMs }: OrderNow): ReturnType<typeof labelledFields> {
-  const endMs = /T/.test(unit.expires_at ?? '') ? Date.parse(unit.expires_at ?? '') : Number.NaN;
+  const endMs = /^\d{4}-\d{2}-\d{2}T/.test(unit.expires_at ?? '') ? Date.parse(unit.expires_at ?? '') : Number.NaN;
   if (!Number.isFinite(endMs)) return labelledFields(unit);
   return labelledFields({ ...unit, expires_at: new Date(endMs + zoneMs).toISOString().slice(0, 10) });
 }

@@ -11,7 +11,7 @@ it('a worker posts an alert about a paid line that was refused, none again after
   const world = await WorkerWithFakeApi.open({ variants: { odd: { behaviour: refuses(422, 'order_refused') } } });
   const { installation } = world;
   installation.configure((config) => {
-    config.alerts = [{ name: 'ops', url: receiver.url, on: ['attention'] }];
+    config.alerts = [{ name: 'ops', url: receiver.url }];
   });
   await world.worker.end('SIGTERM');
   const second = installation.start();

@@ -43,7 +43,9 @@ export function keyPlaces({ configInUse, clock }: PageSources, context: FormCont
     // Either the value, which is masked, or the name of its file.
     const set = values.find((it) => it.path.startsWith(path.replace(/name$/, 'value')));
     const isVariable = set?.value === '***' && set.source === 'environment';
-    return html`The key ${name} is in <span class="code">${set?.value === '***' ? set.place : set?.value}</span>${isVariable ? ', which only a restart reads again' : null}.<br>`;
+    const place =
+      set?.value === '***' ? set.place : typeof set?.value === 'string' ? set.value.replace(/^file:/, '') : '';
+    return html`The key ${name} is in <span class="code">${place}</span>${isVariable ? ', which only a restart reads again' : null}.<br>`;
   });
   return actionForms.reload(html`${places}Read last: ${timeText(readAtMs, clock.wallMs())}`, context);
 }

@@ -74,7 +74,7 @@ async function bought(folder: string): Promise<number> {
       logger,
       limits,
       policy: {
-        settlementDelayMs: 120_000,
+        inFlightWindowMs: 120_000,
         referenceExpiryMs: 86_400_000,
         placedDeadlineMs: 86_400_000,
         cancelTries: 3,

@@ -43,9 +43,9 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       folder,
       url: place.sandbox.url,
       keyValue: keyValueOf(account),
-      // A tenth, like the window. All other settings have their defaults, except the settlement delay of two minutes.
+      // A tenth, like the window. All other settings have their defaults, except the in-flight window of two minutes.
       limits: { ...limits, transit_ms: 500 },
-      submit: { settlement_delay_ms: 2000 },
+      submit: { in_flight_window_ms: 2000 },
       timeScale: 0.1,
     });
     worker.drop('orders.csv', csvOf(count, account));

@@ -59,7 +59,7 @@ export async function openSubmission(options: {
       logger: pino({ level: 'silent' }),
       limits,
       policy: {
-        settlementDelayMs: 120_000,
+        inFlightWindowMs: 120_000,
         referenceExpiryMs: 86_400_000,
         placedDeadlineMs: 86_400_000,
         cancelTries: 3,

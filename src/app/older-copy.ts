@@ -10,7 +10,7 @@ import { type KeeperDeps, ProgressKeeper, type ProgressPort } from './progress-f
 /** The part of the configuration that says how long the calls of a lost outbox may matter. */
 export interface AfterLossSettings {
   readonly wholesale: { readonly limits: Pick<BudgetLimits, 'windowMs' | 'transitMs'> };
-  readonly submit: Pick<SubmitSettings, 'settlementDelayMs'>;
+  readonly submit: Pick<SubmitSettings, 'inFlightWindowMs'>;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function beginAfterLoss(
 ): Promise<void> {
   const nowMs = clock.wallMs();
   const { windowMs, transitMs } = config.wholesale.limits;
-  const waitMs = Math.max(config.submit.settlementDelayMs, windowMs + transitMs);
+  const waitMs = Math.max(config.submit.inFlightWindowMs, windowMs + transitMs);
   // Paused first: a crash between the two steps has the loss noticed again.
   const { pauses } = store;
   const probeAtMs = nowMs + waitMs;

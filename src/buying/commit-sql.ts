@@ -80,10 +80,10 @@ const putCost = statementOf<{ product: string; days: number; currency: string; u
 const updateSettled = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
      -- A delay that did not begin now is kept as it is: the clock may have been set while the call was under way.
-     settlement_delay_end_ms = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL WHEN :settlementDelayEndMono IS NULL
-       THEN coalesce(settlement_delay_end_ms, :settlementDelayEndMs) ELSE :settlementDelayEndMs END, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
-     settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
-     settlement_delay_boot_id = CASE WHEN :settlementDelayEndMono IS NULL THEN settlement_delay_boot_id ELSE :bootId END,
+     in_flight_window_end_ms = CASE WHEN :inFlightWindowEndMs IS NULL THEN NULL WHEN :inFlightWindowEndMono IS NULL
+       THEN coalesce(in_flight_window_end_ms, :inFlightWindowEndMs) ELSE :inFlightWindowEndMs END, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
+     in_flight_window_end_mono = CASE WHEN :inFlightWindowEndMs IS NULL THEN NULL ELSE coalesce(:inFlightWindowEndMono, in_flight_window_end_mono) END,
+     in_flight_window_boot_id = CASE WHEN :inFlightWindowEndMono IS NULL THEN in_flight_window_boot_id ELSE :bootId END,
      attempts = attempts + :counted, outcome_row = :row,
      first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
      error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
@@ -179,14 +179,14 @@ interface SettledCall {
 export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, expected, sentAtMs }: SettledCall): void {
   const { database, units: sealed } = outbox;
   const { nowMs, nowMono, bootId } = now;
-  const { state, answer, error, settlementDelayMs } = settlement;
+  const { state, answer, error, inFlightWindowMs } = settlement;
   assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
   const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(0, keptUnits(row.quantity));
   changeOrKeep(database, row, state, updateSettled, {
     ...settlement,
     dueAtMs: Math.round(settlement.dueAtMs),
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
-    settlementDelayEndMono: settlementDelayMs === null ? null : nowMono + settlementDelayMs,
+    inFlightWindowEndMono: inFlightWindowMs === null ? null : nowMono + inFlightWindowMs,
     bootId,
     recoveryStage: recoveryStageNumber(settlement.recoveryStage),
     counted: settlement.counted ? 1 : 0,

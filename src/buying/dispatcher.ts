@@ -116,9 +116,9 @@ export class Dispatcher {
     const bootId = clock.bootId ?? null;
     gate.restore(await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreBackOffs(await steps.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
-    // A settlement delay of another run of the machine has no end on this clock: it begins again, once.
-    const untilMono = clock.monoMs() + this.#deps.policy.settlementDelayMs;
-    await steps.restartSettlementDelays({ untilMono, bootId });
+    // An in-flight window of another run of the machine has no end on this clock: it begins again, once.
+    const untilMono = clock.monoMs() + this.#deps.policy.inFlightWindowMs;
+    await steps.restartInFlightWindows({ untilMono, bootId });
     const { incarnationId } = this.#options;
     const recovered = await recoverOpenAttempts({ steps, attempts: this.#attempts, clock, incarnationId });
     if (recovered > 0)

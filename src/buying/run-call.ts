@@ -14,7 +14,7 @@ import {
 } from '../core/answers/outcome.ts';
 import type { EndedCall } from './breakers/judge-call.ts';
 import { scopesJudged, scopesOf } from '../core/order/scope.ts';
-import { settlementDelayLeftMs } from '../core/entry/settlement-delay.ts';
+import { inFlightWindowLeftMs } from '../core/entry/in-flight-window.ts';
 import { stepBetween, type ClockSample } from '../core/time/wall-clock.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './decision/settlement.ts';
 import type { ResendRules } from './queue/choose.ts';
@@ -72,11 +72,11 @@ const deadlineUnknownDelayMs = 60_000;
 /** An entry as it was when its attempt was opened, with times that follow a set clock as the stored ones do. */
 function timedEntry({ entry, openedAtMs, openedMono }: OpenAttempt, now: ClockSample): Entry {
   const stepMs = openedMono === null ? 0 : stepBetween({ wallMs: openedAtMs, monoMs: openedMono }, now);
-  const { firstSentAtMs, settlementDelayEndMs } = entry;
+  const { firstSentAtMs, inFlightWindowEndMs } = entry;
   return {
     ...entry,
     firstSentAtMs: firstSentAtMs === null ? null : firstSentAtMs + stepMs,
-    settlementDelayEndMs: settlementDelayEndMs === null ? null : settlementDelayEndMs + stepMs,
+    inFlightWindowEndMs: inFlightWindowEndMs === null ? null : inFlightWindowEndMs + stepMs,
   };
 }
 
@@ -90,7 +90,7 @@ function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
     ...entry,
     lastRow,
     buffered: entry.errorBuffered ? rejection : null,
-    settlementDelayLeftMs: settlementDelayLeftMs(entry, now),
+    inFlightWindowLeftMs: inFlightWindowLeftMs(entry, now),
   };
 }
 

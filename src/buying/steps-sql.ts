@@ -6,7 +6,7 @@ import { adoptConnector, showUnproven } from '../store/entries/connector-canary.
 import { endOverdue, flagForReview, recoverEntry } from '../store/entries/entry-changes.ts';
 import { originOf } from '../store/entries/esim-origins.ts';
 import { readExposure } from '../store/entries/open-calls.ts';
-import { restartDelays } from '../store/entries/settlement-delays.ts';
+import { restartWindows } from '../store/entries/in-flight-windows.ts';
 import { columnOf, inTransaction, statementOf } from '../store/sqlite/database.ts';
 import { OutboxSteps } from '../store/sqlite/outbox.ts';
 import { entryOf, findEntry, type EntryRow } from '../store/sqlite/rows.ts';
@@ -95,14 +95,14 @@ export class BuyingSteps extends OutboxSteps {
   }
 
   /**
-   * Lets the settlement delays that were stamped in another run of the machine end at `untilMono`. Without a boot id
+   * Lets the in-flight windows that were stamped in another run of the machine end at `untilMono`. Without a boot id
    * every stamp may be of another run, and all of them end then.
    */
-  async restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void> {
+  async restartInFlightWindows(restart: { untilMono: number; bootId: string | null }): Promise<void> {
     inTransaction(this.database, () => {
-      for (const statement of restartDelays) statement(this.database).run(restart);
+      for (const statement of restartWindows) statement(this.database).run(restart);
     });
-    this.outbox.delaysAreOfThisRun = true;
+    this.outbox.windowsAreOfThisRun = true;
   }
 
   /** When the next entry is due: a time, or null when none is waiting for one. */

@@ -90,7 +90,7 @@ export class Store extends OutboxSteps {
       sandbox: options.upstream === 'sandbox',
       requireSpace: () => requireReserve(options.path, options.minFreeBytes?.() ?? 0),
       sinks: options.sinks,
-      delaysAreOfThisRun: false,
+      windowsAreOfThisRun: false,
     });
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);

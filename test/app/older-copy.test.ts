@@ -10,7 +10,7 @@ afterEach(() => box.close());
 
 const config = {
   wholesale: { limits: { windowMs: 60_000, transitMs: 30_000 } },
-  submit: { settlementDelayMs: 20_000 },
+  submit: { inFlightWindowMs: 20_000 },
 };
 const clock = { wallMs: () => 10_000 };
 

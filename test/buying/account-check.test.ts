@@ -9,7 +9,7 @@ import { attemptDeps } from '../support/attempt-deps.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { answer, close, fulfilled, line, Outbox } from '../support/outbox.ts';
 
-const settlementDelayMs = 120_000;
+const inFlightWindowMs = 120_000;
 const boughtAtMs = 1_000_000_000;
 
 /** The key `main` bought orders; `spare` was never used, and finds none of them. */
@@ -29,7 +29,7 @@ async function boughtWithMain() {
     clock,
     gate: new BudgetGate(['main', 'spare'], { ...usual.limits, requests: 1000 }, clock),
     pauses: new Pauses({ ...usual, clock, retryTimeScale: 1 }),
-    policy: { ...usual.policy, settlementDelayMs },
+    policy: { ...usual.policy, inFlightWindowMs },
     keyValue: (name: string) => `value-${name}`,
   };
   const keys = ['main', 'spare'].map((name) => ({ name, value: `value-${name}` }));
@@ -65,7 +65,7 @@ it('a key of another account is recognised although the clock was set back: the 
   await buy();
   clock.aheadMs -= 28 * 86_400_000;
   expect(await round(0)).toEqual([]);
-  expect(await round(settlementDelayMs - 1000)).toEqual([]);
+  expect(await round(inFlightWindowMs - 1000)).toEqual([]);
   expect(await round(6000)).toEqual([`key:spare ${keyOfOtherAccount}`]);
 });
 
@@ -73,7 +73,7 @@ it('a key of another account is recognised while another key buys all the time',
   const { buy, round } = await boughtWithMain();
   const first = await buy();
   const seen: (readonly string[])[] = [];
-  for (let ms = 0; ms <= settlementDelayMs; ms += 3000) {
+  for (let ms = 0; ms <= inFlightWindowMs; ms += 3000) {
     await buy();
     seen.push(await round(3000));
   }
@@ -88,7 +88,7 @@ it('a key of another account is shown as such soon after another pause of it end
   const denied = { scope: 'key:spare', reason: 'invalid_key', message: '', openedBy: 'worker', probeAtMs: null };
   await deps.store.pauses.open({ ...denied, nowMs: boughtAtMs });
   await round(0);
-  expect(await round(settlementDelayMs)).toEqual(['key:spare invalid_key']);
+  expect(await round(inFlightWindowMs)).toEqual(['key:spare invalid_key']);
   await deps.pauses.release({ ...denied, sinceMs: 1, probes: 0 }, 'the API answers again');
   await round(6000);
   expect(await round(0)).toEqual([`key:spare ${keyOfOtherAccount}`]);
@@ -97,11 +97,11 @@ it('a key of another account is shown as such soon after another pause of it end
 it('a key of another account is asked every five minutes, and each time for the order that was just settled', async () => {
   const { buy, asked, round } = await boughtWithMain();
   await buy();
-  await round(settlementDelayMs);
+  await round(inFlightWindowMs);
   const before = asked.length;
   for (let second = 0; second < 290; second += 10) await round(10_000);
   expect(asked).toHaveLength(before);
   const last = await buy();
-  await round(settlementDelayMs);
+  await round(inFlightWindowMs);
   expect(asked.at(-1)).toBe(last);
 });

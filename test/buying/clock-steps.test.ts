@@ -34,7 +34,7 @@ async function startSending(port: Partial<WholesalePort>) {
       clock,
       gate: new BudgetGate(['main'], deps.limits, clock),
       pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1, logger: deps.logger }),
-      policy: { ...deps.policy, settlementDelayMs: 2 * minute, placedDeadlineMs: day },
+      policy: { ...deps.policy, inFlightWindowMs: 2 * minute, placedDeadlineMs: day },
     },
     { incarnationId, concurrency: 4, maxUnknownOutcomes: 5, graceMs: 10 },
   );

@@ -86,7 +86,7 @@ class World {
       pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1, logger }),
     };
     const gate = new BudgetGate(['main'], deps.limits, clock);
-    const submission = { ...deps, gate, policy: { ...deps.policy, settlementDelayMs: minute, placedDeadlineMs: day } };
+    const submission = { ...deps, gate, policy: { ...deps.policy, inFlightWindowMs: minute, placedDeadlineMs: day } };
     const dispatcher = new Dispatcher(submission, {
       incarnationId,
       concurrency: 4,

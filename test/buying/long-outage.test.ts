@@ -77,7 +77,7 @@ async function startWorker(machine: MachineClock, outage: (typeof outages)[numbe
       logger,
       gate: new BudgetGate(['main'], deps.limits, machine),
       pauses: new Pauses({ store, clock: machine, random: () => 0.5, retryTimeScale: 1, logger }),
-      policy: { ...deps.policy, settlementDelayMs: 120_000, placedDeadlineMs: 24 * hour },
+      policy: { ...deps.policy, inFlightWindowMs: 120_000, placedDeadlineMs: 24 * hour },
     },
     { incarnationId, concurrency: 8, maxUnknownOutcomes: 8, graceMs: 10 },
   );

@@ -150,7 +150,7 @@ describe('a call without an answer', () => {
         { fault: { fault: 'lost_answer' }, match, at: [2] },
         { fault: { fault: 'answer', status: 409, body, when: 'before' }, match, at: [3] },
       ),
-      settlementDelayMs: 50,
+      inFlightWindowMs: 50,
     });
     await worker.accept([{ variant: 'steam-usd-10' }]);
     await worker.settled();

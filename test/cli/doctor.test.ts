@@ -326,7 +326,7 @@ describe('order-sync doctor', () => {
   it('reports every mistake of the configuration, and checks nothing else then', async () => {
     const { place } = await apiFor();
     place.configure((config) => {
-      config.submit = { concurrency: -1, settlement_delay_ms: 'long' };
+      config.submit = { concurrency: -1, in_flight_window_ms: 'long' };
     });
     const { code, stdout } = await cli(place, 'doctor');
     expect(code).toBe(8);

@@ -102,8 +102,8 @@ describe('order-sync init', () => {
   });
 
   it.each([
-    ['for the settlement delay', 'submit: { settlement_delay_ms: 500000 }', 500_000],
-    ['for a window of the budget, if that is longer', 'submit: { settlement_delay_ms: 1000 }', 60_000 + 5000],
+    ['for the in-flight window', 'submit: { in_flight_window_ms: 500000 }', 500_000],
+    ['for a window of the budget, if that is longer', 'submit: { in_flight_window_ms: 1000 }', 60_000 + 5000],
   ])('after a loss lets nothing be called at first: %s', async (_, setting, waitMs) => {
     const lost = installation((folder) => `${sandboxConfig(folder)}${setting}\n`);
     expect((await lost.run('init', '--after-loss')).code).toBe(0);

@@ -35,7 +35,7 @@ describe('loading a configuration', () => {
       },
       submit: {
         maxUnknownOutcomes: 8,
-        settlementDelayMs: 120_000,
+        inFlightWindowMs: 120_000,
         referenceExpiryMs: 86_400_000,
         placedDeadlineMs: 86_400_000,
         cancelTries: 3,
@@ -88,7 +88,7 @@ describe('loading a configuration', () => {
     expect(config).toMatchObject({
       intake: { folders: [{ scanIntervalMs: 50, stableObservations: 3, stableMs: 50 }] },
       wholesale: { limits: { windowMs: 1000, transitMs: 20, requests: 60, orders: 20 } },
-      submit: { retryTimeScale: 0.01, settlementDelayMs: 120_000 },
+      submit: { retryTimeScale: 0.01, inFlightWindowMs: 120_000 },
     });
     const rule = 'trial is only for trials: remove it, or set `wholesale.environment: sandbox`';
     expect(mistakesOf(`${minimal}${trial}`)[1]).toContain(rule);
@@ -96,17 +96,17 @@ describe('loading a configuration', () => {
   });
 
   it('lets the environment override the file, and flags override both', () => {
-    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, settlement_delay_ms: 3 }`;
+    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, in_flight_window_ms: 3 }`;
     const environment = {
       ORDER_SYNC__LOG__LEVEL: 'error',
-      ORDER_SYNC__SUBMIT__SETTLEMENT_DELAY_MS: '4',
+      ORDER_SYNC__SUBMIT__IN_FLIGHT_WINDOW_MS: '4',
       ORDER_SYNC__SUBMIT__CONCURRENCY: '',
       ORDER_SYNC__ADMIN__LISTEN: '[::1]:0',
       UNRELATED: 'x',
     };
     const { config } = load(text, { environment, flags: { 'log.level': 'debug' } });
     expect(config.log.level).toBe('debug');
-    expect(config.submit).toMatchObject({ concurrency: 3, maxUnknownOutcomes: 3, settlementDelayMs: 4 });
+    expect(config.submit).toMatchObject({ concurrency: 3, maxUnknownOutcomes: 3, inFlightWindowMs: 4 });
     expect(config.admin.listen).toEqual({ host: '::1', port: 0 });
   });
 
@@ -173,6 +173,6 @@ describe('loading a configuration', () => {
     expect(sources['instance']).toEqual({ value: 'acme', source: 'file', place: 'c.yaml:1:11' });
     expect(sources['log.level']).toEqual({ value: 'error', source: 'environment', place: 'ORDER_SYNC__LOG__LEVEL' });
     expect(sources['submit.concurrency']).toEqual({ value: 2, source: 'flag', place: '--set' });
-    expect(sources['submit.settlement_delay_ms']).toEqual({ value: 120_000, source: 'default', place: '' });
+    expect(sources['submit.in_flight_window_ms']).toEqual({ value: 120_000, source: 'default', place: '' });
   });
 });

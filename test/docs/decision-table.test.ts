@@ -80,7 +80,7 @@ Generated from \`src/buying/decision/decision-table.ts\`: \`UPDATE_DOCS=1 npx vi
 | wait | a rejection that may change with time; nothing was charged |
 | again | certainly not processed; the attempt does not count |
 | unknown | perhaps processed: looked up, then the same reference again |
-| resolve | an earlier attempt may have caused the rejection, or the answer is about another order: only a lookup after the settlement delay settles it |
+| resolve | an earlier attempt may have caused the rejection, or the answer is about another order: only a lookup after the in-flight window settles it |
 | review | a person decides |
 
 "Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one lookup
@@ -97,13 +97,13 @@ ${rows.join('\n')}
 ## When an entry with an unknown outcome is to be sent again
 
 Checked in the claim that would send it, and when a lookup answers (\`src/core/entry/resend.ts\`, \`src/buying/decision/decide-lookup.ts\`).
-"Believed": the settlement delay is over, and a lookup of this kind has found an order before.
+"Believed": the in-flight window is over, and a lookup of this kind has found an order before.
 
 | | with lookups | without |
 |---|---|---|
 | in time, not found | the same reference again | the same reference again |
 | after \`not_after\`, not found, believed | \`expired\` | review: the same reference could buy it late |
-| the same, before the end of the settlement delay | looked up again at its end | review |
+| the same, before the end of the in-flight window | looked up again at its end | review |
 | the same, no lookup ever found an order | review | review |
 | after \`not_after\`, found | as the answer says | |
 | after \`not_after\`, a cancel, not shown as cancelled | review | review |
@@ -112,7 +112,7 @@ Checked in the claim that would send it, and when a lookup answers (\`src/core/e
 
 ## When a lookup finds nothing
 
-An absence that would end an entry, or send it after a loss, is believed after the settlement delay, when three lookups in a row say it (5 s and 15 s apart; a failed
+An absence that would end an entry, or send it after a loss, is believed after the in-flight window, when three lookups in a row say it (5 s and 15 s apart; a failed
 lookup, or one that a cache answered, does not count). A find starts the count again.
 
 | | after one absence | after three |

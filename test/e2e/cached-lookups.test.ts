@@ -3,7 +3,7 @@ import { answersLookups } from '../support/fake-api/fake-api.ts';
 import { refusal } from '../support/fake-api/answers.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
-it('a cache that repeats a 404 for longer than the settlement delay lets nothing be bought twice', {
+it('a cache that repeats a 404 for longer than the in-flight window lets nothing be bought twice', {
   timeout: 90_000,
 }, async () => {
   const world = await WorkerWithFakeApi.open({

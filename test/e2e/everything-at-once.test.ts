@@ -20,7 +20,7 @@ const opened = (api: Parameters<typeof WorkerWithFakeApi.open>[0]): Promise<Work
       limits: { window_ms: windowMs, requests: 60, orders, transit_ms: 20 },
       timeoutMs: inProportion(45_000),
       timeScale: (timeScale * windowMs) / 1000,
-      submit: { settlement_delay_ms: inProportion(120_000) },
+      submit: { in_flight_window_ms: inProportion(120_000) },
     },
   );
 

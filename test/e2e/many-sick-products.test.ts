@@ -53,7 +53,7 @@ async function played({ sick, behaviour, lookupsHang = false, areProven }: Playe
       limits: { window_ms: windowMs, requests: 60, orders, transit_ms: 20 },
       timeoutMs: inProportion(45_000),
       timeScale: windowMs / 60_000,
-      submit: { settlement_delay_ms: inProportion(120_000) },
+      submit: { in_flight_window_ms: inProportion(120_000) },
     },
   );
   const { api } = world;

@@ -210,16 +210,16 @@ describe('SIGHUP', () => {
     const reload = () => runHere(['check-config', '--reload', '--json', '--config', configFile]);
     installation.configure((config) => {
       config.log = { level: 'debug' };
-      config.submit.settlement_delay_ms = 400;
+      config.submit.in_flight_window_ms = 400;
     });
     expect(JSON.parse((await reload()).stdout)).toEqual({
       applied: ['log.level'],
-      need_restart: ['submit.settlement_delay_ms'],
+      need_restart: ['submit.in_flight_window_ms'],
       warnings: [],
     });
     const said = await runHere(['check-config', '--reload', '--config', configFile]);
     expect(said.stdout).toBe(
-      'nothing has changed that can be used now\nin use after a restart: submit.settlement_delay_ms\n',
+      'nothing has changed that can be used now\nin use after a restart: submit.in_flight_window_ms\n',
     );
     // Only the worker can see this: a key value gets another name while it runs.
     installation.configure((config) => {
@@ -238,11 +238,11 @@ describe('SIGHUP', () => {
     const worker = installation.start();
     await worker.started();
     installation.configure((config) => {
-      config.submit.settlement_delay_ms = 400;
+      config.submit.in_flight_window_ms = 400;
       config.log = { level: 'debug' };
       config.submit.concurrency = 7;
     });
-    const expected = { level: 'warn', need_restart: ['submit.settlement_delay_ms'] };
+    const expected = { level: 'warn', need_restart: ['submit.in_flight_window_ms'] };
     expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.concurrency'] });
     expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
   });

@@ -22,7 +22,7 @@ const aheadMs = 120_000;
 const recoveryMs = {
   /** The probe comes each minute at most. */
   refused: 90_000,
-  /** Calls of the outage have unknown outcomes: the settlement delay, lookups, and a trial order of their product. */
+  /** Calls of the outage have unknown outcomes: the in-flight window, lookups, and a trial order of their product. */
   ambiguous: 900_000,
   /** A denial is probed every 5 minutes at most, and may take three probes and a trial order. */
   denial: 700_000,
@@ -61,7 +61,7 @@ const unsettled: ReadonlySet<string> = new Set([
 ]);
 /** An order of these is found by a lookup, and counts as bought then. */
 const foundByLookup: ReadonlySet<string> = new Set(['answers_with_other_product', 'sold_with_server_error']);
-/** An unknown outcome is cleared so long after its call, in ms: the settlement delay and the lookups after it. */
+/** An unknown outcome is cleared so long after its call, in ms: the in-flight window and the lookups after it. */
 const clearedMs = 240_000;
 /** So many calls of failing products come before the worker sees that several fail. */
 const fewFailing = 24;

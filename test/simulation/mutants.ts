@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     changes: [['foreign_server_error: ambiguous', 'foreign_server_error: everywhere(again)']],
   },
   {
-    name: 'an absence is believed before the end of the settlement delay',
+    name: 'an absence is believed before the end of the in-flight window',
     file: lookup,
     changes: [
       [
@@ -383,8 +383,8 @@ export const mutants: readonly Mutant[] = [
     file: 'core/operator/operator-decision.ts',
     changes: [
       [
-        'facts.outcomeUnknown && facts.settlementDelayLeftMs > 0',
-        'facts.outcomeUnknown && facts.settlementDelayLeftMs > 1e9',
+        'facts.outcomeUnknown && facts.inFlightWindowLeftMs > 0',
+        'facts.outcomeUnknown && facts.inFlightWindowLeftMs > 1e9',
       ],
     ],
   },
@@ -394,7 +394,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       [
         'return accept({ ...back, nextStep: next.step, dueAtMs: nowMs });',
-        "return accept({ ...back, outcomeUnknown: false, settlementDelayEndMs: null, nextStep: 'send', dueAtMs: nowMs });",
+        "return accept({ ...back, outcomeUnknown: false, inFlightWindowEndMs: null, nextStep: 'send', dueAtMs: nowMs });",
       ],
     ],
   },

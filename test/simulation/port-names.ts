@@ -24,7 +24,7 @@ const portCalls = [
   'store.pauses.postponeProbe',
   'store.buying.lookups.prove',
   'store.buying.budget.recordBackOff',
-  'store.buying.restartSettlementDelays',
+  'store.buying.restartInFlightWindows',
   'store.buying.budget.restoreBackOffs',
   'store.buying.budget.restoreSlots',
   'store.operator.resumeScope',

@@ -30,7 +30,7 @@ export interface WorkerSettings {
   readonly limits: { windowMs: number; requests: number; orders: number; transitMs: number };
   readonly concurrency: number;
   readonly maxUnknownOutcomes: number;
-  readonly settlementDelayMs: number;
+  readonly inFlightWindowMs: number;
   readonly referenceExpiryMs: number;
   readonly placedDeadlineMs: number;
   readonly graceMs: number;
@@ -43,7 +43,7 @@ export const usualSettings: WorkerSettings = {
   limits: { windowMs: 60_000, requests: 60, orders: 20, transitMs: 30_000 },
   concurrency: 4,
   maxUnknownOutcomes: 5,
-  settlementDelayMs: 120_000,
+  inFlightWindowMs: 120_000,
   referenceExpiryMs: 86_400_000,
   placedDeadlineMs: 600_000,
   graceMs: 6500,
@@ -131,7 +131,7 @@ export class SimWorker {
     // The jitter of probes changes no order of events: it takes nothing from the numbers of the run.
     const deliveries = new WriteBack({ store, clock, random: () => 0.5, logger, maxIdleDelayMs }, sinks);
     const policy = {
-      settlementDelayMs: settings.settlementDelayMs,
+      inFlightWindowMs: settings.inFlightWindowMs,
       referenceExpiryMs: settings.referenceExpiryMs,
       placedDeadlineMs: settings.placedDeadlineMs,
       cancelTries: 3,

@@ -4,7 +4,7 @@ import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import { close, emptyBalance, nothing } from '../support/outbox.ts';
 import { actOn, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
-const toSendAgain: Settlement = { ...nothing, nextStep: 'send', settlementDelayEndMs: null, settlementDelayMs: null };
+const toSendAgain: Settlement = { ...nothing, nextStep: 'send', inFlightWindowEndMs: null, inFlightWindowMs: null };
 
 const onHold = { status: 'on-hold' };
 const deleted = { 'X-WC-Webhook-Topic': 'order.deleted' };

@@ -124,7 +124,7 @@ describe('a result of another worker in an order of the shop', () => {
     await shops.woo(wooOrder());
     const attempt = await claim(shops);
     if (attempt === null) throw new Error('it is due');
-    const again = { ...nothing, nextStep: 'send', settlementDelayEndMs: null, settlementDelayMs: null } as const;
+    const again = { ...nothing, nextStep: 'send', inFlightWindowEndMs: null, inFlightWindowMs: null } as const;
     await stepsOf(shops.outbox.store).closeAttempt(close(attempt, again));
     await shops.woo(secondOrder(resultOf('9', [theirs])));
     expect(await claim(shops)).toBeNull();

@@ -46,7 +46,7 @@ export type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 const settlements = {
   bought: fulfilled,
   refused: { ...emptyBalance, dueAtMs: 0 },
-  unknown: { ...nothing, nextStep: 'send', dueAtMs: 0, settlementDelayEndMs: null, settlementDelayMs: null },
+  unknown: { ...nothing, nextStep: 'send', dueAtMs: 0, inFlightWindowEndMs: null, inFlightWindowMs: null },
 } as const;
 
 /** What the worker was told, and what it may do by that. */

@@ -39,7 +39,7 @@ export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): At
     logger: pino({ level: 'silent' }),
     limits,
     policy: {
-      settlementDelayMs: 1,
+      inFlightWindowMs: 1,
       referenceExpiryMs: 86_400_000,
       placedDeadlineMs: 1,
       cancelTries: 3,

@@ -13,7 +13,7 @@ export const now = 1_000_000;
 export const noJitter = (): number => 0.5;
 
 export const policy: DecisionPolicy = {
-  settlementDelayMs: 120_000,
+  inFlightWindowMs: 120_000,
   referenceExpiryMs: 86_400_000,
   placedDeadlineMs: 86_400_000,
   cancelTries: 3,
@@ -46,8 +46,8 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     units: [],
     outcomeUnknown: false,
     recoveryStage: 'none',
-    settlementDelayEndMs: null,
-    settlementDelayLeftMs: 0,
+    inFlightWindowEndMs: null,
+    inFlightWindowLeftMs: 0,
     buffered: null,
     lastRow: null,
     attempts: 1,
@@ -82,8 +82,8 @@ export function outcome(row: OutcomeRow, changes: Partial<Outcome> = {}): Outcom
 export const outcomeUnknown: Partial<EntryFacts> = {
   state: 'unknown',
   outcomeUnknown: true,
-  settlementDelayEndMs: now + 60_000,
-  settlementDelayLeftMs: 60_000,
+  inFlightWindowEndMs: now + 60_000,
+  inFlightWindowLeftMs: 60_000,
   firstSentAtMs: now - 1000,
 };
 

@@ -6,11 +6,11 @@ import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/entry-command.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 
-export const settlementDelayEndMs = 120_000;
+export const inFlightWindowEndMs = 120_000;
 export const nowMs = 500_000;
 export const referenceExpiryMs = 86_400_000;
 
-const clean = { outcomeUnknown: false, settlementDelayEndMs: null, settlementDelayMs: null } as const;
+const clean = { outcomeUnknown: false, inFlightWindowEndMs: null, inFlightWindowMs: null } as const;
 export const outOfStock: Settlement = {
   ...nothing,
   ...clean,
@@ -87,7 +87,7 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
       review({ row: 'reference_in_use', error: { code: 'reference_in_use', message: 'taken', buffered: false } }),
     ),
   'needs_review, outcome unknown': (box) =>
-    settle(box, review({ outcomeUnknown: true, settlementDelayEndMs: settlementDelayEndMs, row: 'dropped' })),
+    settle(box, review({ outcomeUnknown: true, inFlightWindowEndMs: inFlightWindowEndMs, row: 'dropped' })),
   'needs_review, accepted': (box) =>
     settle(box, review({ row: 'accepted', error: null, answer: { ...answer, units: [] } })),
   'needs_review, mismatch': (box) => settle(box, review({ row: 'answer_mismatch' })),

@@ -26,7 +26,7 @@ export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;
   readonly limits?: Partial<BudgetLimits>;
   readonly retryTimeScale?: number;
-  readonly settlementDelayMs?: number;
+  readonly inFlightWindowMs?: number;
   readonly maxUnknownOutcomes?: number;
   readonly concurrency?: number;
   readonly minFreeBytes?: number;
@@ -144,7 +144,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         logger,
         limits,
         policy: {
-          settlementDelayMs: options.settlementDelayMs ?? 300,
+          inFlightWindowMs: options.inFlightWindowMs ?? 300,
           referenceExpiryMs: 86_400_000,
           placedDeadlineMs: 5000,
           cancelTries: 3,

@@ -118,7 +118,7 @@ export class VirtualWorker {
     const limits = { windowMs: 1000, requests: 3000, orders: 1000, transitMs: 0 };
     const pauses = new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1, logger });
     const gate = new BudgetGate(['main'], limits, clock);
-    const policy = { ...deps.policy, settlementDelayMs: 120_000, placedDeadlineMs: 86_400_000 };
+    const policy = { ...deps.policy, inFlightWindowMs: 120_000, placedDeadlineMs: 86_400_000 };
     return new Dispatcher(
       { ...deps, clock, logger, limits, gate, pauses, policy },
       { incarnationId, graceMs: 10, ...options },

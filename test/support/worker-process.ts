@@ -99,7 +99,7 @@ export class Installation {
         ...(options.wire === undefined ? {} : { wire: options.wire }),
         ...(options.timeoutMs === undefined ? {} : { timeout_ms: options.timeoutMs }),
       },
-      submit: { settlement_delay_ms: 300, ...options.submit },
+      submit: { in_flight_window_ms: 300, ...options.submit },
       trial: { time_scale: options.timeScale ?? 0.002, ...window },
       ...(options.callback === undefined ? {} : { results: { callbacks: [{ name: 'shop', ...options.callback }] } }),
       admin: { listen: '127.0.0.1:0' },

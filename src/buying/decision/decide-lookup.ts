@@ -101,8 +101,8 @@ function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
 /** Accepted, and not all units are there yet. */
 function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAnswer): Settlement {
   const { facts } = input;
-  // The settlement delay is the one of the acceptance, from which the deadline for the units is counted.
-  const placed = { ...settled, settlementDelayEndMs: facts.settlementDelayEndMs, settlementDelayMs: null };
+  // The in-flight window is the one of the acceptance, from which the deadline for the units is counted.
+  const placed = { ...settled, inFlightWindowEndMs: facts.inFlightWindowEndMs, inFlightWindowMs: null };
   if (isAcceptedTooLongAgo(input)) {
     const reasons = ['accepted, but its units did not come before the deadline', unreadText(answer) ?? []];
     return { ...placed, state: 'needs_review', reviewReason: reasons.flat().join('; ') };
@@ -112,16 +112,16 @@ function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAns
 
 /** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */
 function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean {
-  const { settlementDelayEndMs, firstSentAtMs, createdAtMs } = facts;
+  const { inFlightWindowEndMs, firstSentAtMs, createdAtMs } = facts;
   const acceptedAtMs =
-    settlementDelayEndMs === null ? (firstSentAtMs ?? createdAtMs) : settlementDelayEndMs - policy.settlementDelayMs;
+    inFlightWindowEndMs === null ? (firstSentAtMs ?? createdAtMs) : inFlightWindowEndMs - policy.inFlightWindowMs;
   return nowMs - acceptedAtMs >= policy.placedDeadlineMs;
 }
 
 /*
  * "Not found" raises three questions, which are answered one by one:
  * - Was it said often enough? One answer may be a mix-up (`notFound`).
- * - Can the API still be processing the last attempt? Until the settlement delay is over, the answer says nothing
+ * - Can the API still be processing the last attempt? Until the in-flight window is over, the answer says nothing
  *   (`lookUpAfterDelay`).
  * - Do lookups work? Until one has found an order, their path may be wrong (`policy.lookupsProven`).
  */
@@ -159,7 +159,7 @@ function settleNotFound(input: DecisionInput): Settlement {
 
 function acceptedNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
-  if (facts.settlementDelayLeftMs > 0) {
+  if (facts.inFlightWindowLeftMs > 0) {
     const dueAtMs = nextTryAtMs(input, 'standard', facts.tries);
     return { ...unchanged(input, 'not_found'), nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
   }
@@ -198,7 +198,7 @@ function sendAgain(input: DecisionInput): Settlement {
   if (delayed !== null) return delayed;
   if (!policy.lookupsProven) return flagUnknown(input, 'not_found', unprovenAtSender);
   const message =
-    'its attempts ended without a clear answer, and lookups after the settlement delay do not find it: it is sent again under the same reference';
+    'its attempts ended without a clear answer, and lookups after the in-flight window do not find it: it is sent again under the same reference';
   return {
     ...unchanged(input, 'not_found'),
     ...outcomeKnown,
@@ -213,7 +213,7 @@ function sendAgain(input: DecisionInput): Settlement {
 const unprovenAtSender =
   'the key that sent it is of another account and does not find it, but no lookup has ever found an order: it may be bought there';
 
-/** It is not sent again, and the settlement delay is over. If lookups work, nothing was bought. */
+/** It is not sent again, and the in-flight window is over. If lookups work, nothing was bought. */
 function neverArrived(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const { buffered: rejection } = facts;
@@ -242,7 +242,7 @@ function believeRefusal(input: DecisionInput): Settlement {
   const { facts } = input;
   assert(facts.buffered !== null, `a refusal of ${facts.reference} is kept`);
   const { row, code, message } = facts.buffered;
-  const clean: EntryFacts = { ...facts, ...outcomeKnown, settlementDelayLeftMs: 0, buffered: null, state: 'sending' };
+  const clean: EntryFacts = { ...facts, ...outcomeKnown, inFlightWindowLeftMs: 0, buffered: null, state: 'sending' };
   const outcome = { ...withoutAnswer(row, true, message), code };
   const settlement = applyCell({ ...input, facts: clean }, decisionTable[row][columnFor(clean)], outcome);
   return { ...settlement, ...outcomeKnown, counted: false };

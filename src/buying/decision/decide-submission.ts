@@ -14,7 +14,7 @@ import {
   flagForReview,
   reviewIfExpired,
   settleByAnswer,
-  settlementDelayFromNow,
+  inFlightWindowFromNow,
   unchanged,
   type DecisionInput,
   type DecisionPolicy,
@@ -146,7 +146,7 @@ function unknown(input: DecisionInput, base: Settlement, cell: Cell): Settlement
     state: 'unknown',
     nextStep: policy.canLookUp ? 'lookup' : 'send',
     outcomeUnknown: true,
-    ...settlementDelayFromNow(input),
+    ...inFlightWindowFromNow(input),
     tries: tries + 1,
     dueAtMs: nextTryAtMs(input, scheduleOf(cell), tries),
   };
@@ -163,7 +163,7 @@ function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Ou
   }
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), 0);
   // The answer to this order may still come.
-  const delay = isForeign ? settlementDelayFromNow(input) : {};
+  const delay = isForeign ? inFlightWindowFromNow(input) : {};
   const resolved = { state: 'unknown', nextStep: 'lookup', outcomeUnknown: true } as const;
   return { ...base, ...resolved, ...delay, tries: input.facts.tries + 1, dueAtMs, error: errorOf(outcome, true) };
 }

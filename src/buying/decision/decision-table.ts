@@ -18,7 +18,7 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
  *   again     surely not processed: back to where it was, and the attempt does not count
  *   unknown   perhaps processed: looked up, then the same reference again
  *   resolve   a rejection that an earlier attempt of the entry may have caused, or an answer about another order: only a
- *             lookup of its own reference after the settlement delay settles it
+ *             lookup of its own reference after the in-flight window settles it
  *   review    a person decides
  */
 export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';

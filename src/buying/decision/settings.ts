@@ -10,7 +10,7 @@ export const submitSection = section('How orders are sent.', {
       'Calls under way at once, and outcomes that may be unknown: counted together with them. Default: 8 with one key, and 4 more for each further key.',
     )
     .meta(live),
-  settlement_delay_ms: durationMs(0, 86_400_000)
+  in_flight_window_ms: durationMs(0, 86_400_000)
     .default(120_000)
     .describe(
       'How long after an ambiguous call a rejection or a missing order proves nothing: the API may still process the call.',

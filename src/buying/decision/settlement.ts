@@ -15,10 +15,10 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
   readonly units: readonly Unit[];
   readonly state: EntryState;
   readonly outcomeUnknown: boolean;
-  /** When the settlement delay of the last ambiguous attempt ends; null when there is none. */
-  readonly settlementDelayEndMs: number | null;
+  /** When the in-flight window of the last ambiguous attempt ends; null when there is none. */
+  readonly inFlightWindowEndMs: number | null;
   /** How long that still is, by a clock that does not jump; 0 when it is over. */
-  readonly settlementDelayLeftMs: number;
+  readonly inFlightWindowLeftMs: number;
   /** A rejection that an earlier call may have caused: only a lookup tells whether it is to be believed. */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
   /** How the last attempt ended, and how many tries in a row ended like that. */
@@ -35,7 +35,7 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
 
 export interface DecisionPolicy {
   /** How long after an ambiguous attempt the API may still process it (the spec is silent; default 120 s). */
-  readonly settlementDelayMs: number;
+  readonly inFlightWindowMs: number;
   /** After this long since the first send the worker does not send the same reference again: a person decides. */
   readonly referenceExpiryMs: number;
   /** How long an accepted order may wait for its units before it needs review. */
@@ -72,9 +72,9 @@ export interface Settlement {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly outcomeUnknown: boolean;
-  readonly settlementDelayEndMs: number | null;
-  /** How long the settlement delay is when it begins now; null when it stays as it was. */
-  readonly settlementDelayMs: number | null;
+  readonly inFlightWindowEndMs: number | null;
+  /** How long the in-flight window is when it begins now; null when it stays as it was. */
+  readonly inFlightWindowMs: number | null;
   readonly recoveryStage: RecoveryStage;
   /** The position in the retry schedule after this attempt. */
   readonly tries: number;
@@ -110,8 +110,8 @@ export function unchanged({ facts, nowMs }: DecisionInput, row: OutcomeRow): Set
     nextStep: 'send',
     dueAtMs: nowMs,
     outcomeUnknown: facts.outcomeUnknown,
-    settlementDelayEndMs: facts.settlementDelayEndMs,
-    settlementDelayMs: null,
+    inFlightWindowEndMs: facts.inFlightWindowEndMs,
+    inFlightWindowMs: null,
     recoveryStage: facts.recoveryStage,
     tries: facts.tries,
     absences: 0,
@@ -125,12 +125,12 @@ export function unchanged({ facts, nowMs }: DecisionInput, row: OutcomeRow): Set
   };
 }
 
-export function settlementDelayFromNow({
+export function inFlightWindowFromNow({
   policy,
   nowMs,
-}: DecisionInput): Pick<Settlement, 'settlementDelayEndMs' | 'settlementDelayMs'> {
-  const { settlementDelayMs } = policy;
-  return { settlementDelayEndMs: nowMs + settlementDelayMs, settlementDelayMs };
+}: DecisionInput): Pick<Settlement, 'inFlightWindowEndMs' | 'inFlightWindowMs'> {
+  const { inFlightWindowMs } = policy;
+  return { inFlightWindowEndMs: nowMs + inFlightWindowMs, inFlightWindowMs };
 }
 
 /** Flags the entry for review; whether its outcome is unknown stays as it was. */
@@ -163,11 +163,11 @@ export function lookUpAgain(input: DecisionInput, row: OutcomeRow): Settlement {
   return { ...unchanged(input, buffered?.row ?? row), nextStep: 'lookup', counted: false, error };
 }
 
-/** Looks the entry up again when its settlement delay ends; null when it is over. */
+/** Looks the entry up again when its in-flight window ends; null when it is over. */
 export function lookUpAfterDelay(input: DecisionInput, row: OutcomeRow): Settlement | null {
-  const { settlementDelayLeftMs } = input.facts;
-  if (settlementDelayLeftMs === 0) return null;
-  return { ...lookUpAgain(input, row), dueAtMs: input.nowMs + settlementDelayLeftMs };
+  const { inFlightWindowLeftMs } = input.facts;
+  if (inFlightWindowLeftMs === 0) return null;
+  return { ...lookUpAgain(input, row), dueAtMs: input.nowMs + inFlightWindowLeftMs };
 }
 
 /**
@@ -209,7 +209,7 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
     );
   const dueAtMs = nextTryAtMs(input, 'standard', 0);
   // A lookup may not show at once what was just accepted. Until the delay is over, its absence says nothing.
-  return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...settlementDelayFromNow(input) };
+  return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...inFlightWindowFromNow(input) };
 }
 
 const unreadReason =
@@ -251,7 +251,7 @@ export function reviewIfExpired(
   const isExpired = sinceMs !== null && nowMs - sinceMs >= policy.referenceExpiryMs;
   // A refusal that is being confirmed has no unknown outcome.
   if (settlement.state !== 'unknown' || !settlement.outcomeUnknown || !isExpired) return settlement;
-  const { row, pause, settlementDelayEndMs, settlementDelayMs } = settlement;
+  const { row, pause, inFlightWindowEndMs, inFlightWindowMs } = settlement;
   const reason = 'the outcome was still unknown when the reference became too old to be sent again';
-  return { ...flagUnknown(input, row, reason), ...evidence, pause, settlementDelayEndMs, settlementDelayMs };
+  return { ...flagUnknown(input, row, reason), ...evidence, pause, inFlightWindowEndMs, inFlightWindowMs };
 }

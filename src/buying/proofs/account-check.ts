@@ -12,7 +12,7 @@ export interface AccountDeps extends CallDeps {
   readonly wholesale: Pick<WholesalePort, 'lookUp' | 'lookupPath'>;
   readonly lookups: LookupCheck;
   readonly logger: Logger;
-  readonly policy: { readonly settlementDelayMs: number };
+  readonly policy: { readonly inFlightWindowMs: number };
 }
 
 /** The last question; since when it is about the same order, and whether its answer is that of another account. */
@@ -56,7 +56,7 @@ export class AccountCheck {
     if (refused.length > 0) this.#proven.clear();
     const keys = gate.keyNames.map((name) => ({ name, value: keyValue(name) ?? '' }));
     const others = keys.filter(({ value }) => !this.#proven.has(value));
-    const settledMs = clock.wallMs() - policy.settlementDelayMs;
+    const settledMs = clock.wallMs() - policy.inFlightWindowMs;
     const found = others.length === 0 ? null : await steps.accountKeys.statesOf(others, settledMs);
     this.#unproven = found?.unproven ?? [];
     this.#known = found?.orders.find(({ operation }) => lookups.hasFound(operation, wholesale)) ?? null;
@@ -99,7 +99,7 @@ export class AccountCheck {
     const sinceMono = before?.reference === reference ? before.sinceMono : atMono;
     // A lookup may not show yet what was just bought. A wall clock that was set back does not say when that was.
     const sentAgoMs = Math.max(clock.wallMs() - known.sentAtMs, atMono - sinceMono);
-    const isOther = kind === 'absent' && sentAgoMs >= policy.settlementDelayMs;
+    const isOther = kind === 'absent' && sentAgoMs >= policy.inFlightWindowMs;
     const failures = (before?.failures ?? 0) + 1;
     this.#asked.set(value, { reference, sinceMono, atMono, failures, isOther });
     if (!isOther && (kind === 'absent' || failures < failuresShown)) return true;

@@ -44,4 +44,4 @@ export function isMaybeBought(entry: {
 }
 
 /** The changes of an entry whose outcome is known now. */
-export const outcomeKnown = { outcomeUnknown: false, settlementDelayEndMs: null } as const;
+export const outcomeKnown = { outcomeUnknown: false, inFlightWindowEndMs: null } as const;

@@ -21,9 +21,9 @@ export interface OperatorFacts
     Pick<ReferencedPurchase, 'reference' | 'operation' | 'variant' | 'plan' | 'quantity'> {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
-  readonly settlementDelayEndMs: number | null;
+  readonly inFlightWindowEndMs: number | null;
   /** How long the API may still process the last call, in ms. */
-  readonly settlementDelayLeftMs: number;
+  readonly inFlightWindowLeftMs: number;
   readonly notAfterMs: number | null;
   readonly units: readonly Unit[];
   readonly reviewReason: string | null;
@@ -47,7 +47,7 @@ export interface OperatorMove
     | 'nextStep'
     | 'dueAtMs'
     | 'outcomeUnknown'
-    | 'settlementDelayEndMs'
+    | 'inFlightWindowEndMs'
     | 'reviewReason'
     | 'heldFrom'
     | 'orderNumber'
@@ -229,8 +229,8 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
       `if nothing was charged for that order, repeat its number with --order-number ${orderNumber}`,
     );
   }
-  if (facts.outcomeUnknown && facts.settlementDelayLeftMs > 0) {
-    const seconds = Math.ceil(facts.settlementDelayLeftMs / 1000);
+  if (facts.outcomeUnknown && facts.inFlightWindowLeftMs > 0) {
+    const seconds = Math.ceil(facts.inFlightWindowLeftMs / 1000);
     return refuse(
       `the last call for ${reference} may still be processed by the API`,
       `an order that is not there yet may still come: look again in ${seconds} s`,

@@ -36,8 +36,8 @@ type Values = Readonly<Record<string, unknown>>;
 
 const updateByPerson = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
-     settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
-     settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
+     in_flight_window_end_ms = :inFlightWindowEndMs, review_reason = :reviewReason,
+     in_flight_window_end_mono = CASE WHEN :inFlightWindowEndMs IS NULL THEN NULL ELSE in_flight_window_end_mono END, held_from = :heldFrom,
      held_by = NULL,
      order_number = coalesce(order_number, :orderNumber), ${setUnits}, units_missing = :unitsMissing,
      resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,

@@ -14,7 +14,7 @@ import { purchaseFactsOf } from '../entries/after-loss.ts';
 import { applyCommand } from '../entries/entry-changes.ts';
 import { findEntryOfEsim, originOf, rememberEsim } from '../entries/esim-origins.ts';
 import { reorder } from '../entries/replacements.ts';
-import { settlementDelayLeftOf } from '../entries/settlement-delays.ts';
+import { inFlightWindowLeftOf } from '../entries/in-flight-windows.ts';
 import { liftShopHold, makeOwnPurchase, whyVanished } from '../entries/shop-holds.ts';
 
 export interface EntryCommand extends AuditedRequest {
@@ -174,8 +174,8 @@ function factsOf(outbox: Outbox, row: ActingRow, command: EntryCommand): Operato
     reference: row.reference,
     nextStep: row.next_step,
     dueAtMs: row.due_at_ms,
-    settlementDelayEndMs: row.settlement_delay_end_ms,
-    settlementDelayLeftMs: settlementDelayLeftOf(outbox, row, command),
+    inFlightWindowEndMs: row.in_flight_window_end_ms,
+    inFlightWindowLeftMs: inFlightWindowLeftOf(outbox, row, command),
     notAfterMs: row.not_after_ms,
     units: outbox.units.of(row),
     reviewReason: row.review_reason,

@@ -20,8 +20,8 @@ export interface Outbox {
   readonly requireSpace: () => void;
   /** Where results are delivered now; changed by a reload. */
   sinks: readonly ResultSink[];
-  /** Once a worker has started, every settlement delay is of its own run of the machine, also where that has no boot id. */
-  delaysAreOfThisRun: boolean;
+  /** Once a worker has started, every in-flight window is of its own run of the machine, also where that has no boot id. */
+  windowsAreOfThisRun: boolean;
 }
 
 type Prepared<Member> = (database: Sqlite) => Member;

@@ -24,9 +24,9 @@ export interface EntryRow extends ReferencedPurchase {
   readonly due_at_ms: number;
   readonly due_before_recheck_ms: number | null;
   readonly outcome_unknown: number;
-  readonly settlement_delay_end_ms: number | null;
-  readonly settlement_delay_end_mono: number | null;
-  readonly settlement_delay_boot_id: string | null;
+  readonly in_flight_window_end_ms: number | null;
+  readonly in_flight_window_end_mono: number | null;
+  readonly in_flight_window_boot_id: string | null;
   /** See `recoveryStages`. */
   readonly recovery_stage: number;
   readonly attempts: number;
@@ -103,9 +103,9 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     state: row.state,
     nextStep: row.next_step,
     outcomeUnknown: row.outcome_unknown === 1,
-    settlementDelayEndMs: row.settlement_delay_end_ms,
+    inFlightWindowEndMs: row.in_flight_window_end_ms,
     /** The same end, on the monotonic clock of this run of the machine. */
-    settlementDelayEndMono: row.settlement_delay_end_mono,
+    inFlightWindowEndMono: row.in_flight_window_end_mono,
     recoveryStage: recoveryStageFrom(row.recovery_stage),
     attempts: row.attempts,
     tries: row.tries,

@@ -13,8 +13,8 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   // Pending entries have no such time: they are due since they came in.
   ...conditionsOfStates('sending', 'waiting', 'unknown', 'placed').map((where) => ({
     table: 'entries',
-    // The reference expiry is counted from the first sending, the deadline for units from the settlement delay.
-    columns: ['due_at_ms', 'due_before_recheck_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],
+    // The reference expiry is counted from the first sending, the deadline for units from the in-flight window.
+    columns: ['due_at_ms', 'due_before_recheck_ms', 'first_sent_at_ms', 'in_flight_window_end_ms'],
     where,
   })),
   // Becomes the time of the first sending when the call ends.

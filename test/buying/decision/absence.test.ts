@@ -5,7 +5,7 @@ import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy } from '.
 
 const absent = { kind: 'absent' } as const;
 const refused = { row: 'out_of_stock', code: 'out_of_stock', message: 'none left' } as const;
-const unknown: Partial<EntryFacts> = { ...outcomeUnknown, settlementDelayEndMs: now, settlementDelayLeftMs: 0 };
+const unknown: Partial<EntryFacts> = { ...outcomeUnknown, inFlightWindowEndMs: now, inFlightWindowLeftMs: 0 };
 
 /** What an entry is after a lookup, when the next one asks. */
 const after = (entry: EntryFacts, { state, absences, tries, recoveryStage, row }: Settlement): EntryFacts => ({
@@ -53,7 +53,7 @@ describe('an order that is not found', () => {
       ['unknown', true],
       ['unknown', true],
     ]);
-    const waits = { state: 'waiting', nextStep: 'send', outcomeUnknown: false, settlementDelayEndMs: null };
+    const waits = { state: 'waiting', nextStep: 'send', outcomeUnknown: false, inFlightWindowEndMs: null };
     expect(look(after(first, twice))).toMatchObject({
       ...waits,
       dueAtMs: now + 60_000,
@@ -84,9 +84,9 @@ describe('an order that is not found', () => {
   });
 
   it('is not counted as absent while the call may still arrive, or when the same reference is sent again', () => {
-    const early = look(facts({ ...unknown, buffered: refused, settlementDelayLeftMs: 9000 }));
+    const early = look(facts({ ...unknown, buffered: refused, inFlightWindowLeftMs: 9000 }));
     expect(early).toMatchObject({ nextStep: 'lookup', absences: 0, dueAtMs: now + 9000 });
-    expect(look(facts({ state: 'placed', settlementDelayLeftMs: 9000 }))).toMatchObject({
+    expect(look(facts({ state: 'placed', inFlightWindowLeftMs: 9000 }))).toMatchObject({
       state: 'placed',
       absences: 0,
     });

@@ -108,7 +108,7 @@ describe('after the loss of an outbox', () => {
   it.each(['own_reference', 'replacement'] as const)(
     'nothing is decided while the call may still arrive, at the stage %s',
     (recoveryStage) => {
-      const late = { settlementDelayLeftMs: 9000, settlementDelayEndMs: now + 9000, quantity: 4 };
+      const late = { inFlightWindowLeftMs: 9000, inFlightWindowEndMs: now + 9000, quantity: 4 };
       const again = { state: 'unknown', nextStep: 'lookup', recoveryStage, replacements: [], dueAtMs: now + 9000 };
       const order = stage(recoveryStage, { ...late, rules: { partial: true } });
       expect(decideLookup(order, absent, policy, now, noJitter)).toMatchObject(again);

@@ -99,7 +99,7 @@ describe('the decision about a submission', () => {
       state: 'unknown',
       nextStep: 'lookup',
       outcomeUnknown: true,
-      settlementDelayEndMs: now + policy.settlementDelayMs,
+      inFlightWindowEndMs: now + policy.inFlightWindowMs,
     });
   });
 
@@ -199,10 +199,10 @@ describe('the decision about a submission', () => {
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
-  it('keeps the settlement delay of an entry that needs review: the call may still be processed', () => {
+  it('keeps the in-flight window of an entry that needs review: the call may still be processed', () => {
     const old = facts({ state: 'sending', firstSentAtMs: now - policy.referenceExpiryMs });
     const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, noJitter);
-    const delay = { settlementDelayEndMs: now + policy.settlementDelayMs, settlementDelayMs: policy.settlementDelayMs };
+    const delay = { inFlightWindowEndMs: now + policy.inFlightWindowMs, inFlightWindowMs: policy.inFlightWindowMs };
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, ...delay });
   });
 });
@@ -216,7 +216,7 @@ describe('the decision about a lookup', () => {
       const mixedUp = outcome('answer_mismatch', { http: 200, answer: shown });
       const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, noJitter);
       expect(settlement).toMatchObject({ state: 'unknown', outcomeUnknown: true, nextStep: 'lookup', pause: null });
-      expect(settlement).toMatchObject({ settlementDelayMs: policy.settlementDelayMs, answer: null });
+      expect(settlement).toMatchObject({ inFlightWindowMs: policy.inFlightWindowMs, answer: null });
       const message = 'the message of answer_mismatch (order number "X-1")';
       expect(settlement.error).toEqual({ code: 'answer_mismatch', message, buffered: true });
       const blind = decideSubmission(facts({ state }), mixedUp, { ...policy, canLookUp: false }, now, noJitter);
@@ -249,7 +249,7 @@ describe('the decision about a lookup', () => {
     const entry = facts({ ...outcomeUnknown, buffered: mixedUp });
     expect(decideLookup(entry, { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe('fulfilled');
     expect(decideLookup(entry, { kind: 'absent' }, policy, now, noJitter).state).toBe('unknown');
-    const last = { ...entry, ...saidBefore, settlementDelayLeftMs: 0 };
+    const last = { ...entry, ...saidBefore, inFlightWindowLeftMs: 0 };
     for (const lookupsProven of [true, false]) {
       const settlement = decideLookup(last, { kind: 'absent' }, { ...policy, lookupsProven }, now, noJitter);
       expect(settlement).toMatchObject({
@@ -287,18 +287,18 @@ describe('the decision about a lookup', () => {
     expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', outcomeUnknown: true });
   });
 
-  it('believes a rejection only when the order is still absent after the settlement delay', () => {
+  it('believes a rejection only when the order is still absent after the in-flight window', () => {
     const early = decideLookup(facts({ ...outcomeUnknown, buffered }), { kind: 'absent' }, policy, now, noJitter);
     expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
     expect(early.error?.buffered).toBe(true);
-    const delayOver = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
+    const delayOver = facts({ ...outcomeUnknown, ...saidBefore, inFlightWindowLeftMs: 0, buffered });
     const late = decideLookup(delayOver, { kind: 'absent' }, policy, now, noJitter);
     expect(late).toMatchObject({ state: 'rejected', outcomeUnknown: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
-    const unproven = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
+    const unproven = facts({ ...outcomeUnknown, ...saidBefore, inFlightWindowLeftMs: 0, buffered });
     const settlement = decideLookup(unproven, { kind: 'absent' }, { ...policy, lookupsProven: false }, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
@@ -332,15 +332,15 @@ describe('the decision about a lookup', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
     const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, noJitter);
-    const shown = facts({ ...waited, state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
+    const shown = facts({ ...waited, state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     const found = { kind: 'found', answer: pending } as const;
     const polled = decideLookup(shown, found, policy, now + 5000, noJitter);
-    expect(polled).toMatchObject({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
+    expect(polled).toMatchObject({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, noJitter).state).toBe('needs_review');
   });
 
   it('looks up once more after the deadline for the units when the worker died during the last lookup', () => {
-    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, settlementDelayEndMs: null });
+    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, inFlightWindowEndMs: null });
     const crashed = { kind: 'failed', outcome: outcome('crashed') } as const;
     expect(decideLookup(late, crashed, policy, now, noJitter)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const found = { kind: 'found', answer: answer() } as const;
@@ -348,7 +348,7 @@ describe('the decision about a lookup', () => {
   });
 
   it('flags an order for review at the deadline for its units, also when every lookup fails', () => {
-    const placed = facts({ state: 'placed', firstSentAtMs: 0, settlementDelayEndMs: policy.settlementDelayMs });
+    const placed = facts({ state: 'placed', firstSentAtMs: 0, inFlightWindowEndMs: policy.inFlightWindowMs });
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
     const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, noJitter);
     expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
@@ -366,10 +366,10 @@ describe('the decision about a lookup', () => {
       now,
       noJitter,
     );
-    expect(placed.settlementDelayMs).toBe(policy.settlementDelayMs);
-    const shown = facts({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
+    expect(placed.inFlightWindowMs).toBe(policy.inFlightWindowMs);
+    const shown = facts({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     expect(
-      decideLookup({ ...shown, settlementDelayLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, noJitter),
+      decideLookup({ ...shown, inFlightWindowLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, noJitter),
     ).toMatchObject({
       state: 'placed',
       nextStep: 'lookup',
@@ -423,7 +423,7 @@ describe('the decision about a lookup', () => {
 
     it('flags it for review when the order of the eSIM is not found, which proves nothing', () => {
       const settlement = decideLookup(
-        facts({ ...cancel, ...saidBefore, settlementDelayEndMs: now - 1 }),
+        facts({ ...cancel, ...saidBefore, inFlightWindowEndMs: now - 1 }),
         { kind: 'absent' },
         policy,
         now,

@@ -4,29 +4,29 @@ import { judgeResend } from '../../../src/core/entry/resend.ts';
 import { answer, facts, noJitter, outcomeUnknown, now, policy, refused, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
-/** Its outcome is unknown; its deadline and its settlement delay are over; not found so far. */
+/** Its outcome is unknown; its deadline and its in-flight window are over; not found so far. */
 const late = {
   ...outcomeUnknown,
   ...saidBefore,
   notAfterMs: now - 1,
-  settlementDelayEndMs: now,
-  settlementDelayLeftMs: 0,
+  inFlightWindowEndMs: now,
+  inFlightWindowLeftMs: 0,
 } as const;
 
 describe('an entry with an unknown outcome, after its deadline,', () => {
-  it('expires when a lookup after the settlement delay proves that nothing was bought', () => {
+  it('expires when a lookup after the in-flight window proves that nothing was bought', () => {
     const settlement = decideLookup(facts(late), absent, policy, now, noJitter);
     expect(settlement).toMatchObject({
       state: 'expired',
       outcomeUnknown: false,
-      settlementDelayEndMs: null,
+      inFlightWindowEndMs: null,
       counted: false,
     });
     expect(settlement.error).toMatchObject({ code: 'not_after_passed', buffered: false });
   });
 
   it('is looked up again while the first call may still arrive', () => {
-    const settlement = decideLookup(facts({ ...late, settlementDelayLeftMs: 7000 }), absent, policy, now, noJitter);
+    const settlement = decideLookup(facts({ ...late, inFlightWindowLeftMs: 7000 }), absent, policy, now, noJitter);
     expect(settlement).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
@@ -53,7 +53,7 @@ describe('an entry with an unknown outcome, after its deadline,', () => {
       state: 'needs_review',
       outcomeUnknown: true,
     });
-    const early = { ...cancel, settlementDelayLeftMs: 7000 };
+    const early = { ...cancel, inFlightWindowLeftMs: 7000 };
     expect(decideLookup(early, untouched, policy, now, noJitter)).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',

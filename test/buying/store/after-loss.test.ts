@@ -13,8 +13,8 @@ const parts: Settlement = {
   ...nothing,
   state: 'rejected',
   outcomeUnknown: false,
-  settlementDelayEndMs: null,
-  settlementDelayMs: null,
+  inFlightWindowEndMs: null,
+  inFlightWindowMs: null,
   recoveryStage: 'done',
   row: 'out_of_stock',
   error: { code: 'out_of_stock', message: 'bought in parts, or not at all', buffered: false },
@@ -55,7 +55,7 @@ const waiting: Settlement = {
   state: 'waiting',
   nextStep: 'send',
   outcomeUnknown: false,
-  settlementDelayEndMs: null,
+  inFlightWindowEndMs: null,
 };
 
 it('in an older copy an entry of unknown outcome is looked up like one that was never sent, because it may have changed since', async () => {

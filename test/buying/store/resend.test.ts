@@ -64,7 +64,7 @@ describe('the replacement of a rejected entry', () => {
       ...nothing,
       state: 'rejected',
       outcomeUnknown: false,
-      settlementDelayEndMs: null,
+      inFlightWindowEndMs: null,
       replacements,
     } as const;
     await stepsOf(box.store).closeAttempt(close(await box.opened(), refused));

@@ -274,7 +274,7 @@ describe('what becomes of an order', () => {
   it('with a placeholder: it is placed without it, and fulfilled by a later lookup with the code', () => {
     const placed = submitted([{ code: 'Steam-10' }]);
     expect(placed).toMatchObject({ state: 'placed', nextStep: 'lookup', answer: { units: [] } });
-    const polled = facts({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
+    const polled = facts({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     const look = (units: readonly Unit[]) =>
       decideLookup(polled, { kind: 'found', answer: answer({ units }) }, policy, now + 5000, noJitter);
     expect(look([{ code: 'PENDING' }])).toMatchObject({ state: 'placed', answer: { units: [] } });

@@ -20,7 +20,7 @@ export const shortTimes: InstallationOptions = {
   },
   timeoutMs: 9000,
   timeScale,
-  submit: { settlement_delay_ms: 500 },
+  submit: { in_flight_window_ms: 500 },
 };
 
 /** Starts the worker of an installation, with an endpoint for its alerts. */

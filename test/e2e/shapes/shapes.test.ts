@@ -55,7 +55,7 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
       policy: {
         ...deps.policy,
         retryTimeScale,
-        settlementDelayMs: 300,
+        inFlightWindowMs: 300,
         placedDeadlineMs: 60_000,
         cancelTries: 3,
         ...policy,

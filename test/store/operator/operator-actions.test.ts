@@ -60,7 +60,7 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
     review_reason: null,
     tries: 0,
   },
-  'needs_review, outcome unknown: resolve': { ...done, outcome_unknown: 0, settlement_delay_end_ms: null },
+  'needs_review, outcome unknown: resolve': { ...done, outcome_unknown: 0, in_flight_window_end_ms: null },
   'needs_review, accepted: retry': {
     state: 'placed',
     next_step: 'lookup',

@@ -12,7 +12,7 @@ import {
   nowMs,
   orders,
   outOfStock,
-  settlementDelayEndMs,
+  inFlightWindowEndMs,
   referenceOf,
   review,
   settle,
@@ -52,11 +52,11 @@ describe('an entry of unknown outcome', () => {
     expect(entries(box)[0]).toMatchObject({ error_buffered: 1, outcome_row: 'out_of_stock', outcome_unknown: 1 });
   });
 
-  it('cannot be resolved as rejected before the settlement delay has ended', async () => {
+  it('cannot be resolved as rejected before the in-flight window has ended', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
-    await expect(act(box, order, { nowMs: settlementDelayEndMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
-    await act(box, order, { nowMs: settlementDelayEndMs });
+    await expect(act(box, order, { nowMs: inFlightWindowEndMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, order, { nowMs: inFlightWindowEndMs });
     expect(entries(box)[0]).toMatchObject({ state: 'rejected', outcome_unknown: 0, error_code: 'rejected_by_person' });
     const { newReference } = await act(box, { action: 'reorder', confirm: referenceOf(box) });
     expect(newReference).not.toBeNull();

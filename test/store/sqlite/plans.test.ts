@@ -87,7 +87,7 @@ it('a step of the clock, and a start, read no whole table, however many entries 
   const steps = stepsOf(outbox.store);
   const statements = await statementsOf(async () => {
     await times.follow({ stepMs: 5000, nowMs: 10_000 });
-    await steps.restartSettlementDelays({ untilMono: 1, bootId: 'boot' });
+    await steps.restartInFlightWindows({ untilMono: 1, bootId: 'boot' });
   });
   expect(statements.length).toBeGreaterThan(15);
   expect(scansOf(statements)).toEqual([]);

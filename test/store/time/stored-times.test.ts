@@ -84,8 +84,8 @@ describe('the stored times', () => {
       const nowMs = 20 * day;
       await outbox.accept([line(), line({ orderId: '2' })], null, nowMs);
       const dueAtMs = nowMs + 30_000;
-      const settlementDelayEndMs = nowMs + 120_000;
-      const unknown = { ...nothing, dueAtMs, settlementDelayEndMs };
+      const inFlightWindowEndMs = nowMs + 120_000;
+      const unknown = { ...nothing, dueAtMs, inFlightWindowEndMs };
       await steps.closeAttempt(close(await outbox.opened({ nowMs }), unknown, { nowMs }));
       await steps.closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
       const [due] = await outbox.store.results.dueDeliveries('folder', nowMs, 10);
@@ -96,12 +96,12 @@ describe('the stored times', () => {
 
       await times.follow({ stepMs, nowMs: nowMs + stepMs });
       expect(
-        read("SELECT due_at_ms, first_sent_at_ms, settlement_delay_end_ms FROM entries WHERE state = 'unknown'"),
+        read("SELECT due_at_ms, first_sent_at_ms, in_flight_window_end_ms FROM entries WHERE state = 'unknown'"),
       ).toEqual([
         {
           due_at_ms: dueAtMs + stepMs,
           first_sent_at_ms: nowMs + stepMs,
-          settlement_delay_end_ms: settlementDelayEndMs + stepMs,
+          in_flight_window_end_ms: inFlightWindowEndMs + stepMs,
         },
       ]);
       expect(await outbox.store.results.nextDeliveryAt('folder')).toBe(nowMs + 5000 + stepMs);

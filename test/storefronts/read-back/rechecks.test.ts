@@ -277,7 +277,7 @@ describe('the state of an order', () => {
     if (attempt === null) throw new Error('it is due');
     // Its outcome is unknown: it is settled, not bought.
     const nowMs = none.clock.wallMs();
-    const sendAgain = { ...nothing, nextStep: 'send', settlementDelayEndMs: null, settlementDelayMs: null } as const;
+    const sendAgain = { ...nothing, nextStep: 'send', inFlightWindowEndMs: null, inFlightWindowMs: null } as const;
     await steps.closeAttempt(close(attempt, { ...sendAgain, dueAtMs: nowMs }, { nowMs }));
     expect((await none.claim())?.entry.outcomeUnknown).toBe(true);
 

@@ -20,7 +20,7 @@ interface AskedLine {
 }
 
 /**
- * How much shorter every time of a test is than in production. The window, the settlement delay and the retry delays are
+ * How much shorter every time of a test is than in production. The window, the in-flight window and the retry delays are
  * shortened alike, so that a test of ten seconds shows what happens in minutes.
  */
 export const timeScale = 1 / 60;
@@ -65,7 +65,7 @@ export class WorkerWithFakeApi {
       timeoutMs: 1500,
       timeScale,
       ...options,
-      submit: { settlement_delay_ms: 500, ...options.submit },
+      submit: { in_flight_window_ms: 500, ...options.submit },
     });
     onTestFinished(async () => {
       await installation.close();

@@ -137,11 +137,11 @@ CREATE TABLE entries (
   due_at_ms                 INTEGER NOT NULL,
   -- 1: the API may have processed an attempt, and nothing has settled that yet.
   outcome_unknown           INTEGER NOT NULL DEFAULT 0 CHECK (outcome_unknown IN (0, 1)),
-  -- The end of the settlement delay: by the wall clock for people, and by the monotonic clock, which nobody can set, for
+  -- The end of the in-flight window: by the wall clock for people, and by the monotonic clock, which nobody can set, for
   -- the worker.
-  settlement_delay_end_ms   INTEGER,
-  settlement_delay_end_mono REAL,
-  settlement_delay_boot_id  TEXT,
+  in_flight_window_end_ms   INTEGER,
+  in_flight_window_end_mono REAL,
+  in_flight_window_boot_id  TEXT,
   -- Attempts that count, and tries of the present kind (the position in a retry schedule).
   attempts                  INTEGER NOT NULL DEFAULT 0,
   tries                     INTEGER NOT NULL DEFAULT 0,

@@ -12,7 +12,7 @@ afterEach(async () => {
 interface Row {
   readonly state: string;
   readonly due_at_ms: number;
-  readonly settlement_delay_end_mono: number | null;
+  readonly in_flight_window_end_mono: number | null;
   readonly lookups: number;
 }
 
@@ -21,7 +21,7 @@ function rowOf(worker: Submission, reference: string): Row | undefined {
   try {
     return database
       .prepare<[string], Row>(
-        `SELECT state, due_at_ms, settlement_delay_end_mono, (SELECT count(*) FROM attempts a
+        `SELECT state, due_at_ms, in_flight_window_end_mono, (SELECT count(*) FROM attempts a
            WHERE a.entry_id = e.id AND a.purpose = 'lookup' AND a.closed_at_ms IS NOT NULL) AS lookups
          FROM entries e WHERE reference = ?`,
       )
@@ -31,11 +31,11 @@ function rowOf(worker: Submission, reference: string): Row | undefined {
   }
 }
 
-const settlementDelayMs = 600_000;
+const inFlightWindowMs = 600_000;
 const match = { operation: 'gift_card_order' } as const;
 const refusal = '{"error":{"code":"order_refused","message":"not today"}}';
 
-describe('the settlement delay of an unknown outcome, after a restart of the machine,', () => {
+describe('the in-flight window of an unknown outcome, after a restart of the machine,', () => {
   it('begins again, and a rejection is not believed before its end', async () => {
     open = await startSubmission({
       sandbox: {
@@ -45,15 +45,15 @@ describe('the settlement delay of an unknown outcome, after a restart of the mac
           { fault: { fault: 'answer', status: 422, body: refusal, when: 'before' }, match, at: [3] },
         ],
       },
-      settlementDelayMs,
+      inFlightWindowMs,
     });
     const worker = open;
     // An order that a lookup finds: from then on an absence proves something.
     await worker.accept([{}]);
     await worker.until(async () => (await stepsOf(worker.store).lookups.proven()).length > 0);
     const [reference = ''] = await worker.accept([{}]);
-    // Its first call may have arrived, so the rejection of the second waits for the end of the settlement delay.
-    await worker.until(() => (rowOf(worker, reference)?.due_at_ms ?? 0) > Date.now() + settlementDelayMs / 2);
+    // Its first call may have arrived, so the rejection of the second waits for the end of the in-flight window.
+    await worker.until(() => (rowOf(worker, reference)?.due_at_ms ?? 0) > Date.now() + inFlightWindowMs / 2);
     await worker.dispatcher.stop();
     const before = rowOf(worker, reference);
     expect(before).toMatchObject({ state: 'unknown', lookups: 2 });
@@ -61,7 +61,7 @@ describe('the settlement delay of an unknown outcome, after a restart of the mac
     const database = new SqliteDatabase(worker.databasePath);
     database
       .prepare(
-        "UPDATE entries SET settlement_delay_end_mono = 1, settlement_delay_boot_id = 'another run', due_at_ms = 1 WHERE reference = ?",
+        "UPDATE entries SET in_flight_window_end_mono = 1, in_flight_window_boot_id = 'another run', due_at_ms = 1 WHERE reference = ?",
       )
       .run(reference);
     database.close();
@@ -70,8 +70,8 @@ describe('the settlement delay of an unknown outcome, after a restart of the mac
     expect(rowOf(worker, reference)).toMatchObject({ state: 'unknown', lookups: 3 });
     expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 0 });
     // Once and for all: the stamp is of this run now.
-    expect(rowOf(worker, reference)?.settlement_delay_end_mono).toBeGreaterThan(
-      before?.settlement_delay_end_mono ?? Infinity,
+    expect(rowOf(worker, reference)?.in_flight_window_end_mono).toBeGreaterThan(
+      before?.in_flight_window_end_mono ?? Infinity,
     );
   });
 });

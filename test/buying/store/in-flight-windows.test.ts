@@ -1,6 +1,6 @@
 import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { act, entries, settlementDelayEndMs, referenceOf, review, settle, standingIn } from '../../support/operator.ts';
+import { act, entries, inFlightWindowEndMs, referenceOf, review, settle, standingIn } from '../../support/operator.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
 async function outcomeUnknown(): Promise<Outbox> {
@@ -11,37 +11,37 @@ async function outcomeUnknown(): Promise<Outbox> {
   return box;
 }
 
-describe('the settlement delay of an unknown outcome', () => {
+describe('the in-flight window of an unknown outcome', () => {
   it('is stamped by the monotonic clock when it begins, and only then', async () => {
     const box = await outcomeUnknown();
-    expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000, settlement_delay_boot_id: 'boot' });
+    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 119_000, in_flight_window_boot_id: 'boot' });
     const asked = await box.opened({ step: 'lookup', nowMs: 4000 });
-    expect(asked.entry.settlementDelayEndMono).toBe(119_000);
-    await stepsOf(box.store).closeAttempt(close(asked, { ...nothing, settlementDelayMs: null }, { nowMono: 50_000 }));
-    expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000, settlement_delay_boot_id: 'boot' });
+    expect(asked.entry.inFlightWindowEndMono).toBe(119_000);
+    await stepsOf(box.store).closeAttempt(close(asked, { ...nothing, inFlightWindowMs: null }, { nowMono: 50_000 }));
+    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 119_000, in_flight_window_boot_id: 'boot' });
     const settled = {
       ...nothing,
       state: 'rejected',
       outcomeUnknown: false,
-      settlementDelayEndMs: null,
-      settlementDelayMs: null,
+      inFlightWindowEndMs: null,
+      inFlightWindowMs: null,
     } as const;
     await stepsOf(box.store).closeAttempt(close(await box.opened({ step: 'lookup', nowMs: 4000 }), settled));
-    expect(entries(box)[0]).toMatchObject({ settlement_delay_end_ms: null, settlement_delay_end_mono: null });
+    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_ms: null, in_flight_window_end_mono: null });
   });
 
   it('continues after a restart of the worker, and begins again, once, after a restart of the machine', async () => {
     const box = await outcomeUnknown();
-    await stepsOf(box.store).restartSettlementDelays({ untilMono: 777_000, bootId: 'boot' });
-    expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000 });
-    await stepsOf(box.store).restartSettlementDelays({ untilMono: 120_500, bootId: 'next boot' });
-    await stepsOf(box.store).restartSettlementDelays({ untilMono: 180_500, bootId: 'next boot' });
+    await stepsOf(box.store).restartInFlightWindows({ untilMono: 777_000, bootId: 'boot' });
+    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 119_000 });
+    await stepsOf(box.store).restartInFlightWindows({ untilMono: 120_500, bootId: 'next boot' });
+    await stepsOf(box.store).restartInFlightWindows({ untilMono: 180_500, bootId: 'next boot' });
     // The end by the wall clock stays: people see it, and the deadline of an acceptance is counted from it.
-    expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 120_500, settlement_delay_end_ms: 120_000 });
+    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 120_500, in_flight_window_end_ms: 120_000 });
     // Without a boot id every stamp may be of another run of the machine.
-    await stepsOf(box.store).restartSettlementDelays({ untilMono: 200_500, bootId: null });
-    await stepsOf(box.store).restartSettlementDelays({ untilMono: 260_500, bootId: null });
-    expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 260_500, settlement_delay_boot_id: null });
+    await stepsOf(box.store).restartInFlightWindows({ untilMono: 200_500, bootId: null });
+    await stepsOf(box.store).restartInFlightWindows({ untilMono: 260_500, bootId: null });
+    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 260_500, in_flight_window_boot_id: null });
   });
 
   it('also holds for a person who sets the wall clock forward', async () => {
@@ -50,13 +50,13 @@ describe('the settlement delay of an unknown outcome', () => {
       box,
       review({
         outcomeUnknown: true,
-        settlementDelayEndMs: settlementDelayEndMs,
-        settlementDelayMs: 118_000,
+        inFlightWindowEndMs: inFlightWindowEndMs,
+        inFlightWindowMs: 118_000,
         row: 'dropped',
       }),
     );
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
-    const later = { nowMs: 10 * settlementDelayEndMs, bootId: 'boot' };
+    const later = { nowMs: 10 * inFlightWindowEndMs, bootId: 'boot' };
     await expect(act(box, order, { ...later, nowMono: 118_999 })).rejects.toMatchObject({ code: 'REFUSED' });
     await act(box, order, { ...later, nowMono: 119_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
@@ -68,14 +68,14 @@ describe('the settlement delay of an unknown outcome', () => {
       box,
       review({
         outcomeUnknown: true,
-        settlementDelayEndMs: settlementDelayEndMs,
-        settlementDelayMs: 118_000,
+        inFlightWindowEndMs: inFlightWindowEndMs,
+        inFlightWindowMs: 118_000,
         row: 'dropped',
       }),
     );
-    await stepsOf(box.store).restartSettlementDelays({ untilMono: 200_000, bootId: null });
+    await stepsOf(box.store).restartInFlightWindows({ untilMono: 200_000, bootId: null });
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
-    const later = { nowMs: 10 * settlementDelayEndMs, bootId: null };
+    const later = { nowMs: 10 * inFlightWindowEndMs, bootId: null };
     await expect(act(box, order, { ...later, nowMono: 199_999 })).rejects.toMatchObject({ code: 'REFUSED' });
     await act(box, order, { ...later, nowMono: 200_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
